@@ -7,17 +7,7 @@
  * own order are free: its sort compares each of them once, and ends.
  */
 
-import {
-  APOSTROPHE,
-  BACKSLASH,
-  CLOSING_BRACE,
-  COLON,
-  COMMA,
-  isSpace,
-  LOWER_U,
-  OPENING_BRACE,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 
 /** How long PostgreSQL compares two parts, in multiples of the time for two keys of `jsonb`; 0: it does not sort them. */
 export interface SortCost {
@@ -55,8 +45,8 @@ export function countPairs(
     countJson(bytes, start, end);
     return pairs + keyTime * json.pairsOfKeys + partTime * pairsOf(json.parts, length);
   }
-  if (keyTime > 0) pairs += keyTime * pairsOf(countOf(COLON, bytes, start, end), length);
-  if (partTime > 0) pairs += partTime * pairsOf(countOf(COMMA, bytes, start, end), length);
+  if (keyTime > 0) pairs += keyTime * pairsOf(countOf(ascii.COLON, bytes, start, end), length);
+  if (partTime > 0) pairs += partTime * pairsOf(countOf(ascii.COMMA, bytes, start, end), length);
   if (wordTime > 0) pairs += wordTime * pairsOfWords(bytes, start, end);
   return pairs;
 }
@@ -71,7 +61,7 @@ function countOf(separator: number, bytes: Buffer, start: number, end: number): 
   let count = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === separator || (byte === BACKSLASH && bytes[at + 1] === LOWER_U)) count++;
+    if (byte === separator || (byte === ascii.BACKSLASH && bytes[at + 1] === ascii.LOWER_U)) count++;
   }
   return count;
 }
@@ -95,18 +85,18 @@ function countJson(bytes: Buffer, start: number, end: number): void {
   let last = start;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) {
+    if (byte === ascii.QUOTE) {
       first = at + 1;
       last = endOfString(bytes, first, end);
       at = last;
-    } else if (byte === OPENING_BRACE) {
+    } else if (byte === ascii.OPENING_BRACE) {
       if (depth === counts.length) growStacks();
       counts[depth] = lengths[depth] = 0;
       starts[depth] = ends[depth] = at;
       depth++;
-    } else if (byte === COMMA) {
+    } else if (byte === ascii.COMMA) {
       parts++;
-    } else if (byte === COLON && depth > 0) {
+    } else if (byte === ascii.COLON && depth > 0) {
       parts++;
       const own = depth - 1;
       counts[own]!++;
@@ -116,7 +106,7 @@ function countJson(bytes: Buffer, start: number, end: number): void {
         starts[own] = first;
         ends[own] = last;
       }
-    } else if (byte === CLOSING_BRACE && depth > 0) {
+    } else if (byte === ascii.CLOSING_BRACE && depth > 0) {
       depth--;
       if (starts[depth] === UNSORTED) pairs += pairsOf(counts[depth]!, lengths[depth]!);
     }
@@ -127,7 +117,7 @@ function countJson(bytes: Buffer, start: number, end: number): void {
 
 function endOfString(bytes: Buffer, start: number, end: number): number {
   let at = start;
-  while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  while (at < end && bytes[at] !== ascii.QUOTE) at += bytes[at] === ascii.BACKSLASH ? 2 : 1;
   return Math.min(at, end);
 }
 
@@ -137,7 +127,7 @@ function isNext(bytes: Buffer, object: number, first: number, last: number): boo
   const end = ends[object]!;
   const length = last - first;
   // The length of other characters depends on the encoding of the database.
-  for (let at = first; at < last; at++) if (bytes[at] === BACKSLASH || bytes[at]! > 0x7f) return false;
+  for (let at = first; at < last; at++) if (bytes[at] === ascii.BACKSLASH || bytes[at]! > 0x7f) return false;
   if (counts[object] === 1 || length > end - start) return true;
   return length === end - start && bytes.compare(bytes, start, end, first, last) > 0;
 }
@@ -161,8 +151,8 @@ function pairsOfWords(bytes: Buffer, start: number, end: number): number {
   let positions = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === COMMA || byte === COLON) positions++;
-    else if (byte > APOSTROPHE && byte < 0x80 && byte !== BACKSLASH) continue;
+    if (byte === ascii.COMMA || byte === ascii.COLON) positions++;
+    else if (byte > ascii.APOSTROPHE && byte < 0x80 && byte !== ascii.BACKSLASH) continue;
     else if (mayEndWord(bytes, at, start)) words++;
   }
   return pairsOf(words, end - start) + POSITION_TIME * positions * Math.min(positions, MOST_POSITIONS);
@@ -173,10 +163,10 @@ function mayEndWord(bytes: Buffer, at: number, start: number): boolean {
   const byte = bytes[at]!;
   const next = bytes[at + 1]!;
   if (byte < 0x80) {
-    if (byte === BACKSLASH) return next === LOWER_U;
-    if (byte === APOSTROPHE)
-      return at > start && !isSpace(bytes[at - 1]!) && !isSpace(next) && next !== COLON;
-    return isSpace(byte);
+    if (byte === ascii.BACKSLASH) return next === ascii.LOWER_U;
+    if (byte === ascii.APOSTROPHE)
+      return at > start && !ascii.isSpace(bytes[at - 1]!) && !ascii.isSpace(next) && next !== ascii.COLON;
+    return ascii.isSpace(byte);
   }
   // U+0085 and U+00A0, U+1680 and U+180E, U+2000 to U+205F, U+3000
   if (byte === 0xc2) return next === 0x85 || next === 0xa0;

@@ -2,44 +2,10 @@
  * Reads arrays in PostgreSQL's own text form (PostgreSQL 8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `{}`, and with other lower bounds than 1
  * `[0:1]={1,2}`.
  */
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COLON,
-  COMMA,
-  EQUALS,
-  isDigit,
-  isSpace,
-  isWord,
-  MINUS,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  PLUS,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { STRING } from '../../core/cells/cell-kind.ts';
-import {
-  JSON_ARRAY_LITERAL,
-  NOT_AN_ARRAY,
-  NULL_ELEMENT,
-  RAGGED_ARRAY,
-  TOO_MANY_DIMENSIONS,
-  TOO_MANY_ELEMENTS,
-} from '../problems/cell-problems.ts';
-import {
-  closeDimension,
-  countElement,
-  type EncodeElement,
-  elementWeight,
-  finishArray,
-  fitsBounds,
-  lowerBounds,
-  openArray,
-  openDimension,
-  shape,
-  upperBounds,
-} from './array-shape.ts';
+import * as problems from '../problems/cell-problems.ts';
+import * as arrays from './array-shape.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import * as codes from './type-codes.ts';
@@ -55,7 +21,7 @@ export function encodeArrayLiteral(
   bytes: Buffer,
   start: number,
   end: number,
-  encode: EncodeElement,
+  encode: arrays.EncodeElement,
 ): number {
   const problem = readLiteral(out, encoder, bytes, start, end, encode);
   // The buffer is cleared once after each array, which releases a large one. Between elements it is only rewound, because the next element may be as long.
@@ -69,88 +35,88 @@ function readLiteral(
   bytes: Buffer,
   start: number,
   end: number,
-  encode: EncodeElement,
+  encode: arrays.EncodeElement,
 ): number {
   at = start;
   stop = end;
   skipSpaces(bytes);
   const bounds = readBounds(bytes);
-  if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
+  if (bounds < 0 || at === stop || bytes[at] !== ascii.OPENING_BRACE) return problems.NOT_AN_ARRAY;
   const elementEncoder = encoder.element!;
   // Arrays of a JSON type are refused in this form. An element would be JSON text here, while in a cell a string is a JSON string.
   // The two could be confused.
   if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
-    return JSON_ARRAY_LITERAL;
+    return problems.JSON_ARRAY_LITERAL;
   const dimensions = countDimensions(bytes);
-  if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
-  const fieldStart = openArray(out, dimensions);
-  const weight = elementWeight(elementEncoder);
+  if (dimensions > arrays.shape.mostDimensions) return problems.TOO_MANY_DIMENSIONS;
+  const fieldStart = arrays.openArray(out, dimensions);
+  const weight = arrays.elementWeight(elementEncoder);
   let depth = 0;
   let mayEnd = false; // a closing brace may follow: after an element, or as `{}`
   for (;;) {
     skipSpaces(bytes);
-    if (at === stop) return NOT_AN_ARRAY;
-    if (bytes[at] === CLOSING_BRACE && mayEnd) {
+    if (at === stop) return problems.NOT_AN_ARRAY;
+    if (bytes[at] === ascii.CLOSING_BRACE && mayEnd) {
       at++;
-      if (!closeDimension(--depth)) return RAGGED_ARRAY;
-    } else if (bytes[at] === OPENING_BRACE) {
-      if (depth === dimensions) return RAGGED_ARRAY;
+      if (!arrays.closeDimension(--depth)) return problems.RAGGED_ARRAY;
+    } else if (bytes[at] === ascii.OPENING_BRACE) {
+      if (depth === dimensions) return problems.RAGGED_ARRAY;
       at++;
-      openDimension(depth++);
+      arrays.openDimension(depth++);
       mayEnd = true;
       skipSpaces(bytes);
-      if (at < stop && bytes[at] === CLOSING_BRACE) continue;
+      if (at < stop && bytes[at] === ascii.CLOSING_BRACE) continue;
       mayEnd = false;
       continue;
     } else {
-      if (depth !== dimensions) return RAGGED_ARRAY;
-      if (!countElement(depth - 1, weight)) return TOO_MANY_ELEMENTS;
+      if (depth !== dimensions) return problems.RAGGED_ARRAY;
+      if (!arrays.countElement(depth - 1, weight)) return problems.TOO_MANY_ELEMENTS;
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
     // Either the array ends here, or a comma and another element must follow.
     if (depth === 0) break;
     skipSpaces(bytes);
-    mayEnd = at < stop && bytes[at] === CLOSING_BRACE;
+    mayEnd = at < stop && bytes[at] === ascii.CLOSING_BRACE;
     if (mayEnd) continue;
-    if (at === stop || bytes[at] !== COMMA) return NOT_AN_ARRAY;
+    if (at === stop || bytes[at] !== ascii.COMMA) return problems.NOT_AN_ARRAY;
     at++;
   }
   skipSpaces(bytes);
-  if (at !== stop) return NOT_AN_ARRAY;
-  if (bounds > 0 && (bounds !== dimensions || !fitsBounds(dimensions))) return RAGGED_ARRAY;
-  finishArray(out, fieldStart, dimensions, elementEncoder.oid);
+  if (at !== stop) return problems.NOT_AN_ARRAY;
+  if (bounds > 0 && (bounds !== dimensions || !arrays.fitsBounds(dimensions))) return problems.RAGGED_ARRAY;
+  arrays.finishArray(out, fieldStart, dimensions, elementEncoder.oid);
   return 0;
 }
 
 function skipSpaces(bytes: Buffer): void {
-  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (at < stop && ascii.isSpace(bytes[at]!)) at++;
 }
 
 /** Reads `[2:3][-1:0]=` into the shape; `[3]` is `[1:3]`. @returns the number of dimensions; -1: malformed */
 function readBounds(bytes: Buffer): number {
   let dimensions = 0;
-  while (at < stop && bytes[at] === OPENING_BRACKET) {
-    if (dimensions === shape.mostDimensions) return -1;
+  while (at < stop && bytes[at] === ascii.OPENING_BRACKET) {
+    if (dimensions === arrays.shape.mostDimensions) return -1;
     at++;
     let lower = 1;
     let upper = readBound(bytes);
-    if (at < stop && bytes[at] === COLON) {
+    if (at < stop && bytes[at] === ascii.COLON) {
       at++;
       lower = upper;
       upper = readBound(bytes);
     }
-    if (at === stop || bytes[at++] !== CLOSING_BRACKET) return -1;
+    if (at === stop || bytes[at++] !== ascii.CLOSING_BRACKET) return -1;
     if (!(lower >= LEAST_BOUND && upper >= lower && upper < MOST_BOUND)) return -1;
-    lowerBounds[dimensions] = lower;
-    upperBounds[dimensions++] = upper;
+    arrays.lowerBounds[dimensions] = lower;
+    arrays.upperBounds[dimensions++] = upper;
     skipSpaces(bytes);
   }
   if (dimensions === 0) {
-    lowerBounds.fill(1);
+    arrays.lowerBounds.fill(1);
     return 0;
   }
-  if (at === stop || bytes[at++] !== EQUALS) return -1;
+  if (at === stop || bytes[at++] !== ascii.EQUALS) return -1;
   skipSpaces(bytes);
   return dimensions;
 }
@@ -161,9 +127,9 @@ const MOST_BOUND = 0x7fffffff;
 /** Reads digits with an optional sign; NaN: there is no number. */
 function readBound(bytes: Buffer): number {
   const start = at;
-  if (at < stop && (bytes[at] === PLUS || bytes[at] === MINUS)) at++;
+  if (at < stop && (bytes[at] === ascii.PLUS || bytes[at] === ascii.MINUS)) at++;
   const firstDigit = at;
-  while (at < stop && isDigit(bytes[at]!)) at++;
+  while (at < stop && ascii.isDigit(bytes[at]!)) at++;
   return at === firstDigit || at - start > LONGEST_BOUND
     ? Number.NaN
     : Number(bytes.toString('latin1', start, at));
@@ -175,8 +141,8 @@ const LONGEST_BOUND = 11;
 function countDimensions(bytes: Buffer): number {
   let dimensions = 0;
   for (let ahead = at; ahead < stop; ahead++) {
-    if (bytes[ahead] === OPENING_BRACE) dimensions++;
-    else if (!isSpace(bytes[ahead]!)) break;
+    if (bytes[ahead] === ascii.OPENING_BRACE) dimensions++;
+    else if (!ascii.isSpace(bytes[ahead]!)) break;
   }
   return dimensions;
 }
@@ -185,16 +151,16 @@ function encodeElement(
   out: CopyBuffer,
   encoder: ColumnEncoder,
   bytes: Buffer,
-  encode: EncodeElement,
+  encode: arrays.EncodeElement,
 ): number {
   element.rewind();
   element.ensure(stop - at);
-  const isQuoted = bytes[at] === QUOTE;
+  const isQuoted = bytes[at] === ascii.QUOTE;
   const elementStart = at;
-  if (!(isQuoted ? readQuoted(bytes) : readBare(bytes))) return NOT_AN_ARRAY;
-  if (!isQuoted && isWord('null', bytes, elementStart, elementStart + element.position)) {
-    if (encoder.notNull) return NULL_ELEMENT;
-    shape.hasNull = true;
+  if (!(isQuoted ? readQuoted(bytes) : readBare(bytes))) return problems.NOT_AN_ARRAY;
+  if (!isQuoted && ascii.isWord('null', bytes, elementStart, elementStart + element.position)) {
+    if (encoder.notNull) return problems.NULL_ELEMENT;
+    arrays.shape.hasNull = true;
     out.ensure(4);
     out.int32(-1);
     return 0;
@@ -205,11 +171,11 @@ function encodeElement(
 function readQuoted(bytes: Buffer): boolean {
   for (at++; at < stop; at++) {
     let byte = bytes[at]!;
-    if (byte === QUOTE) {
+    if (byte === ascii.QUOTE) {
       at++;
       return true;
     }
-    if (byte === BACKSLASH) {
+    if (byte === ascii.BACKSLASH) {
       if (++at === stop) return false;
       byte = bytes[at]!;
     }
@@ -223,15 +189,15 @@ function readBare(bytes: Buffer): boolean {
   let length = 0;
   for (; at < stop; at++) {
     let byte = bytes[at]!;
-    if (byte === COMMA || byte === CLOSING_BRACE) break;
-    if (byte === QUOTE || byte === OPENING_BRACE) return false;
-    const isEscaped = byte === BACKSLASH;
+    if (byte === ascii.COMMA || byte === ascii.CLOSING_BRACE) break;
+    if (byte === ascii.QUOTE || byte === ascii.OPENING_BRACE) return false;
+    const isEscaped = byte === ascii.BACKSLASH;
     if (isEscaped) {
       if (++at === stop) return false;
       byte = bytes[at]!;
     }
     element.int8(byte);
-    if (isEscaped || !isSpace(byte)) length = element.position;
+    if (isEscaped || !ascii.isSpace(byte)) length = element.position;
   }
   element.position = length;
   return length > 0;

@@ -5,37 +5,11 @@
  * and the lower bound of each dimension, and the elements as fields. Inner arrays are further dimensions, so they must all have the same
  * size. An element of json or jsonb may itself be any JSON value, also an array. An array without elements has no dimensions.
  */
-import {
-  BACKSLASH,
-  CLOSING_BRACKET,
-  COMMA,
-  isWhiteSpace,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../core/cells/cell-kind.ts';
-import {
-  NOT_AN_ARRAY,
-  NULL_ELEMENT,
-  RAGGED_ARRAY,
-  TOO_MANY_DIMENSIONS,
-  TOO_MANY_ELEMENTS,
-} from '../problems/cell-problems.ts';
+import * as problems from '../problems/cell-problems.ts';
 import { encodeArrayLiteral } from './array-literal.ts';
-import {
-  closeDimension,
-  countElement,
-  type EncodeElement,
-  elementWeight,
-  faultyElement,
-  finishArray,
-  lowerBounds,
-  noteFaultyElement,
-  openArray,
-  openDimension,
-  shape,
-} from './array-shape.ts';
+import * as arrays from './array-shape.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
@@ -52,42 +26,43 @@ export function encodeArray(
   bytes: Buffer,
   start: number,
   end: number,
-  encode: EncodeElement,
+  encode: arrays.EncodeElement,
 ): number {
   if (kind === STRING) return encodeArrayLiteral(out, encoder, bytes, start, end, encode);
-  faultyElement.depth = 0;
-  if (kind !== ARRAY) return NOT_AN_ARRAY;
+  arrays.faultyElement.depth = 0;
+  if (kind !== ARRAY) return problems.NOT_AN_ARRAY;
   const element = encoder.element!;
   const takesArrays = element.code === codes.PLAIN_JSON || element.code === codes.JSONB;
   const dimensions = takesArrays ? 1 : countDimensions(bytes, start, end);
-  if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
-  lowerBounds.fill(1);
-  const fieldStart = openArray(out, dimensions);
-  const weight = elementWeight(element);
+  if (dimensions > arrays.shape.mostDimensions) return problems.TOO_MANY_DIMENSIONS;
+  arrays.lowerBounds.fill(1);
+  const fieldStart = arrays.openArray(out, dimensions);
+  const weight = arrays.elementWeight(element);
   let depth = 0;
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
-    if (byte === COMMA || isWhiteSpace(byte)) {
+    if (byte === ascii.COMMA || ascii.isWhiteSpace(byte)) {
       at++;
-    } else if (byte === OPENING_BRACKET && depth < dimensions) {
-      openDimension(depth++);
+    } else if (byte === ascii.OPENING_BRACKET && depth < dimensions) {
+      arrays.openDimension(depth++);
       at++;
-    } else if (byte === CLOSING_BRACKET) {
-      if (!closeDimension(--depth)) return RAGGED_ARRAY;
+    } else if (byte === ascii.CLOSING_BRACKET) {
+      if (!arrays.closeDimension(--depth)) return problems.RAGGED_ARRAY;
       at++;
     } else {
-      if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
-      if (!countElement(depth - 1, weight)) return TOO_MANY_ELEMENTS;
+      if (depth !== dimensions || (byte === ascii.OPENING_BRACKET && !takesArrays))
+        return problems.RAGGED_ARRAY;
+      if (!arrays.countElement(depth - 1, weight)) return problems.TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = encodeElement(out, element, bytes, at, next, encode);
       if (problem !== 0) {
-        noteFaultyElement(depth - 1, at, next);
+        arrays.noteFaultyElement(depth - 1, at, next);
         return problem;
       }
       at = next;
     }
   }
-  finishArray(out, fieldStart, dimensions, element.oid);
+  arrays.finishArray(out, fieldStart, dimensions, element.oid);
   return 0;
 }
 
@@ -95,8 +70,8 @@ export function encodeArray(
 export function countDimensions(bytes: Buffer, start: number, end: number): number {
   let dimensions = 0;
   for (let at = start; at < end; at++) {
-    if (bytes[at] === OPENING_BRACKET) dimensions++;
-    else if (!isWhiteSpace(bytes[at]!)) break;
+    if (bytes[at] === ascii.OPENING_BRACKET) dimensions++;
+    else if (!ascii.isWhiteSpace(bytes[at]!)) break;
   }
   return dimensions;
 }
@@ -104,8 +79,8 @@ export function countDimensions(bytes: Buffer, start: number, end: number): numb
 /** Returns the end of the element that begins at `start`. */
 export function elementEnd(bytes: Buffer, start: number, end: number): number {
   const byte = bytes[start]!;
-  if (byte === QUOTE) return stringEnd(bytes, start, end);
-  return byte === OPENING_BRACE || byte === OPENING_BRACKET
+  if (byte === ascii.QUOTE) return stringEnd(bytes, start, end);
+  return byte === ascii.OPENING_BRACE || byte === ascii.OPENING_BRACKET
     ? nestedEnd(bytes, start, end)
     : scalarEnd(bytes, start, end);
 }
@@ -116,12 +91,12 @@ function encodeElement(
   bytes: Buffer,
   start: number,
   end: number,
-  encode: EncodeElement,
+  encode: arrays.EncodeElement,
 ): number {
   switch (bytes[start]) {
     case 0x6e: // null
-      if (element.notNull) return NULL_ELEMENT;
-      shape.hasNull = true;
+      if (element.notNull) return problems.NULL_ELEMENT;
+      arrays.shape.hasNull = true;
       out.ensure(4);
       out.int32(-1);
       return 0;
@@ -129,11 +104,11 @@ function encodeElement(
       return encode(out, element, TRUE, bytes, start, end);
     case 0x66:
       return encode(out, element, FALSE, bytes, start, end);
-    case OPENING_BRACE:
+    case ascii.OPENING_BRACE:
       return encode(out, element, OBJECT, bytes, start, end);
-    case OPENING_BRACKET:
+    case ascii.OPENING_BRACKET:
       return encode(out, element, ARRAY, bytes, start, end);
-    case QUOTE:
+    case ascii.QUOTE:
       if (!hasEscape(bytes, start, end)) return encode(out, element, STRING, bytes, start + 1, end - 1);
       appendUnescaped(unescaped, bytes, start + 1, end - 1);
       return endOfUnescaped(encode(out, element, STRING, unescaped.bytes, 0, unescaped.position));
@@ -154,6 +129,6 @@ function endOfUnescaped(problem: number): number {
 
 /** Returns whether the JSON text of a string has an escape. */
 export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  for (let at = start; at < end; at++) if (bytes[at] === ascii.BACKSLASH) return true;
   return false;
 }

@@ -11,19 +11,7 @@
  * zones, dates whose order of day and month depends on a setting, and words that mean the present (`now`, `today` and others).
  */
 
-import {
-  COLON,
-  isDigit,
-  isLetter,
-  isSpace,
-  isWord,
-  MINUS,
-  PLUS,
-  POINT,
-  SPACE,
-  UPPER_T,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../core/cells/calendar.ts';
 import { readDecimal } from './read-decimal.ts';
 
@@ -82,7 +70,7 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
     // The text begins with the common form. A fraction or a zone may follow. If anything else follows, the text has another form.
     at = plainEnd;
     stop = end;
-    if (bytes[at] === POINT) found.microseconds += readFraction(bytes);
+    if (bytes[at] === ascii.POINT) found.microseconds += readFraction(bytes);
     if (at === stop) return READ;
     const zone = readZone(bytes);
     if (zone === READ && at === stop) return READ;
@@ -103,7 +91,7 @@ export function readUsual(bytes: Buffer, start: number, end: number): number {
   if (!found.hasT) return NOT_USUAL;
   at = plainEnd;
   stop = end;
-  if (at < stop && bytes[at] === POINT) {
+  if (at < stop && bytes[at] === ascii.POINT) {
     found.microseconds += readFraction(bytes);
     const digits = at - plainEnd - 1;
     if (digits < 1 || digits > 6) return NOT_USUAL;
@@ -120,15 +108,15 @@ export function readUsual(bytes: Buffer, start: number, end: number): number {
  */
 function readPlain(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
-  if (length < 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) return NOT_PLAIN;
-  const y1 = bytes[start]! - ZERO;
-  const y2 = bytes[start + 1]! - ZERO;
-  const y3 = bytes[start + 2]! - ZERO;
-  const y4 = bytes[start + 3]! - ZERO;
-  const m1 = bytes[start + 5]! - ZERO;
-  const m2 = bytes[start + 6]! - ZERO;
-  const d1 = bytes[start + 8]! - ZERO;
-  const d2 = bytes[start + 9]! - ZERO;
+  if (length < 10 || bytes[start + 4] !== ascii.MINUS || bytes[start + 7] !== ascii.MINUS) return NOT_PLAIN;
+  const y1 = bytes[start]! - ascii.ZERO;
+  const y2 = bytes[start + 1]! - ascii.ZERO;
+  const y3 = bytes[start + 2]! - ascii.ZERO;
+  const y4 = bytes[start + 3]! - ascii.ZERO;
+  const m1 = bytes[start + 5]! - ascii.ZERO;
+  const m2 = bytes[start + 6]! - ascii.ZERO;
+  const d1 = bytes[start + 8]! - ascii.ZERO;
+  const d2 = bytes[start + 9]! - ascii.ZERO;
   // The result is negative if one of them is not 0 to 9.
   const dateDigits =
     y1 |
@@ -157,21 +145,21 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   found.hasT = false;
   if (length > 10) {
     const separator = bytes[plainEnd]!;
-    if (length < 19 || (separator !== UPPER_T && separator !== SPACE)) return NOT_PLAIN;
-    if (bytes[start + 13] !== COLON || bytes[start + 16] !== COLON) return NOT_PLAIN;
-    const h1 = bytes[start + 11]! - ZERO;
-    const h2 = bytes[start + 12]! - ZERO;
-    const n1 = bytes[start + 14]! - ZERO;
-    const n2 = bytes[start + 15]! - ZERO;
-    const s1 = bytes[start + 17]! - ZERO;
-    const s2 = bytes[start + 18]! - ZERO;
+    if (length < 19 || (separator !== ascii.UPPER_T && separator !== ascii.SPACE)) return NOT_PLAIN;
+    if (bytes[start + 13] !== ascii.COLON || bytes[start + 16] !== ascii.COLON) return NOT_PLAIN;
+    const h1 = bytes[start + 11]! - ascii.ZERO;
+    const h2 = bytes[start + 12]! - ascii.ZERO;
+    const n1 = bytes[start + 14]! - ascii.ZERO;
+    const n2 = bytes[start + 15]! - ascii.ZERO;
+    const s1 = bytes[start + 17]! - ascii.ZERO;
+    const s2 = bytes[start + 18]! - ascii.ZERO;
     if ((h1 | (9 - h1) | h2 | (9 - h2) | n1 | (5 - n1) | n2 | (9 - n2) | s1 | (5 - s1) | s2 | (9 - s2)) < 0)
       return NOT_PLAIN;
     const hour = h1 * 10 + h2;
     if (hour > 23) return NOT_PLAIN;
     microseconds = (hour * 3600 + (n1 * 10 + n2) * 60 + s1 * 10 + s2) * 1_000_000;
     plainEnd = start + 19;
-    found.hasT = separator === UPPER_T;
+    found.hasT = separator === ascii.UPPER_T;
   }
   found.hasDate = true;
   found.hasTime = length > 10;
@@ -187,8 +175,8 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
 function readAnyForm(bytes: Buffer, start: number, end: number): number {
   at = start;
   stop = end;
-  while (at < stop && isSpace(bytes[at]!)) at++;
-  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  while (at < stop && ascii.isSpace(bytes[at]!)) at++;
+  while (stop > at && ascii.isSpace(bytes[stop - 1]!)) stop--;
   found.hasDate = false;
   found.hasTime = false;
   found.hasT = false;
@@ -205,11 +193,11 @@ function readAnyForm(bytes: Buffer, start: number, end: number): number {
   let month = 0;
   let day = 0;
   const next = at + digits < stop ? bytes[at + digits]! : 0;
-  if (digits >= 3 && digits <= 7 && next === MINUS) {
+  if (digits >= 3 && digits <= 7 && next === ascii.MINUS) {
     year = readNumber(bytes, digits);
     at++;
     month = readShortNumber(bytes);
-    if (month < 0 || at >= stop || bytes[at++] !== MINUS) return UNREADABLE;
+    if (month < 0 || at >= stop || bytes[at++] !== ascii.MINUS) return UNREADABLE;
     day = readShortNumber(bytes);
     if (day < 0) return UNREADABLE;
     found.hasDate = true;
@@ -223,13 +211,13 @@ function readAnyForm(bytes: Buffer, start: number, end: number): number {
   let isBeforeChrist = false;
   if (at < stop && found.hasDate) {
     const separator = bytes[at]!;
-    if ((separator | LOWER) === 0x74 && at + 1 < stop && isDigit(bytes[at + 1]!)) {
+    if ((separator | LOWER) === 0x74 && at + 1 < stop && ascii.isDigit(bytes[at + 1]!)) {
       found.hasT = true;
       at++;
-    } else if (!isSpace(separator)) return UNREADABLE;
+    } else if (!ascii.isSpace(separator)) return UNREADABLE;
     skipSpaces(bytes);
   }
-  if (at < stop && isDigit(bytes[at]!)) {
+  if (at < stop && ascii.isDigit(bytes[at]!)) {
     const outcome = readTime(bytes);
     if (outcome !== READ) return outcome;
     if (at < stop) {
@@ -240,8 +228,8 @@ function readAnyForm(bytes: Buffer, start: number, end: number): number {
   if (at < stop) {
     if (!found.hasDate) return UNREADABLE;
     skipSpaces(bytes);
-    isBeforeChrist = isWord('bc', bytes, at, stop);
-    if (!isBeforeChrist && !isWord('ad', bytes, at, stop)) return UNREADABLE;
+    isBeforeChrist = ascii.isWord('bc', bytes, at, stop);
+    if (!isBeforeChrist && !ascii.isWord('ad', bytes, at, stop)) return UNREADABLE;
   }
   if (!found.hasDate) return found.hasTime ? READ : UNREADABLE;
   return setDays(isBeforeChrist ? 1 - year : year, month, day, year);
@@ -256,32 +244,32 @@ function setDays(year: number, month: number, day: number, writtenYear: number):
 
 function countDigits(bytes: Buffer): number {
   let digit = at;
-  while (digit < stop && isDigit(bytes[digit]!)) digit++;
+  while (digit < stop && ascii.isDigit(bytes[digit]!)) digit++;
   return digit - at;
 }
 
 function readNumber(bytes: Buffer, digits: number): number {
   let value = 0;
-  for (const last = at + digits; at < last; at++) value = value * 10 + bytes[at]! - ZERO;
+  for (const last = at + digits; at < last; at++) value = value * 10 + bytes[at]! - ascii.ZERO;
   return value;
 }
 
 /** Reads one or two digits; -1: anything else. */
 function readShortNumber(bytes: Buffer): number {
   if (at >= stop) return -1;
-  let value = bytes[at]! - ZERO;
+  let value = bytes[at]! - ascii.ZERO;
   if (value < 0 || value > 9) return -1;
   at++;
   if (at >= stop) return value;
-  const digit = bytes[at]! - ZERO;
+  const digit = bytes[at]! - ascii.ZERO;
   if (digit < 0 || digit > 9) return value;
   at++;
   value = value * 10 + digit;
-  return at < stop && isDigit(bytes[at]!) ? -1 : value;
+  return at < stop && ascii.isDigit(bytes[at]!) ? -1 : value;
 }
 
 function skipSpaces(bytes: Buffer): void {
-  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (at < stop && ascii.isSpace(bytes[at]!)) at++;
 }
 
 function readTime(bytes: Buffer): number {
@@ -298,17 +286,17 @@ function readTime(bytes: Buffer): number {
     if (hasSecond) second = readNumber(bytes, 2);
   } else {
     hour = readShortNumber(bytes);
-    if (hour < 0 || at >= stop || bytes[at++] !== COLON) return UNREADABLE;
+    if (hour < 0 || at >= stop || bytes[at++] !== ascii.COLON) return UNREADABLE;
     minute = readShortNumber(bytes);
     if (minute < 0) return UNREADABLE;
-    hasSecond = at < stop && bytes[at] === COLON;
+    hasSecond = at < stop && bytes[at] === ascii.COLON;
     if (hasSecond) {
       at++;
       second = readShortNumber(bytes);
       if (second < 0) return UNREADABLE;
     }
   }
-  if (hasSecond && at < stop && bytes[at] === POINT) fraction = readFraction(bytes);
+  if (hasSecond && at < stop && bytes[at] === ascii.POINT) fraction = readFraction(bytes);
   const half = readHalfOfDay(bytes);
   if (half !== 0) {
     if (hour > 12) return NO_SUCH_VALUE;
@@ -326,14 +314,15 @@ function readFraction(bytes: Buffer): number {
   const pointAt = at++;
   let value = 0;
   let digits = 0;
-  for (; at < stop && isDigit(bytes[at]!); at++) if (digits++ < 6) value = value * 10 + bytes[at]! - ZERO;
+  for (; at < stop && ascii.isDigit(bytes[at]!); at++)
+    if (digits++ < 6) value = value * 10 + bytes[at]! - ascii.ZERO;
   for (let missing = digits; missing < 6; missing++) value *= 10;
   return digits <= 6 ? value : roundFraction(bytes, pointAt);
 }
 
 /** Calculates as `ParseFraction` does: the fraction as a double, times a million, with ties to even. */
 function roundFraction(bytes: Buffer, pointAt: number): number {
-  for (let digit = pointAt + 7; digit < at; digit++) if (bytes[digit] !== ZERO) found.isRounded = true;
+  for (let digit = pointAt + 7; digit < at; digit++) if (bytes[digit] !== ascii.ZERO) found.isRounded = true;
   const exact = readDecimal(bytes, pointAt, pointAt, at) * 1_000_000;
   const floor = Math.floor(exact);
   if (exact - floor !== 0.5) return Math.round(exact);
@@ -343,9 +332,9 @@ function roundFraction(bytes: Buffer, pointAt: number): number {
 /** Reads AM or PM. Returns 1 for AM, 2 for PM, 0 for neither. */
 function readHalfOfDay(bytes: Buffer): number {
   let letter = at;
-  while (letter < stop && isSpace(bytes[letter]!)) letter++;
+  while (letter < stop && ascii.isSpace(bytes[letter]!)) letter++;
   if (letter + 1 >= stop || (bytes[letter + 1]! | LOWER) !== 0x6d) return 0;
-  if (letter + 2 < stop && isLetter(bytes[letter + 2]!)) return 0;
+  if (letter + 2 < stop && ascii.isLetter(bytes[letter + 2]!)) return 0;
   const first = bytes[letter]! | LOWER;
   if (first !== 0x61 && first !== 0x70) return 0;
   at = letter + 2;
@@ -357,7 +346,7 @@ function readZone(bytes: Buffer): number {
   const before = at;
   skipSpaces(bytes);
   const sign = bytes[at]!;
-  if (sign !== PLUS && sign !== MINUS) {
+  if (sign !== ascii.PLUS && sign !== ascii.MINUS) {
     const length = lettersOfUtc(bytes);
     if (length === 0) at = before;
     else found.hasZone = true;
@@ -374,10 +363,10 @@ function readZone(bytes: Buffer): number {
     minutes = readNumber(bytes, 2);
   } else {
     hours = readShortNumber(bytes);
-    if (at < stop && bytes[at] === COLON) {
+    if (at < stop && bytes[at] === ascii.COLON) {
       at++;
       minutes = readShortNumber(bytes);
-      if (at < stop && bytes[at] === COLON) {
+      if (at < stop && bytes[at] === ascii.COLON) {
         at++;
         seconds = readShortNumber(bytes);
       }
@@ -385,7 +374,7 @@ function readZone(bytes: Buffer): number {
   }
   if (hours < 0 || minutes < 0 || seconds < 0) return UNREADABLE;
   if (hours > MOST_ZONE_HOURS || minutes > 59 || seconds > 59) return NO_SUCH_VALUE;
-  found.zoneSeconds = (hours * 3600 + minutes * 60 + seconds) * (sign === MINUS ? -1 : 1);
+  found.zoneSeconds = (hours * 3600 + minutes * 60 + seconds) * (sign === ascii.MINUS ? -1 : 1);
   found.hasZone = true;
   return READ;
 }
@@ -393,11 +382,11 @@ function readZone(bytes: Buffer): number {
 /** Returns the length of Z, UTC or GMT at `at` if no letter follows; otherwise 0. */
 function lettersOfUtc(bytes: Buffer): number {
   let letter = at;
-  while (letter < stop && isLetter(bytes[letter]!)) letter++;
+  while (letter < stop && ascii.isLetter(bytes[letter]!)) letter++;
   if (
-    isWord('z', bytes, at, letter) ||
-    isWord('utc', bytes, at, letter) ||
-    isWord('gmt', bytes, at, letter)
+    ascii.isWord('z', bytes, at, letter) ||
+    ascii.isWord('utc', bytes, at, letter) ||
+    ascii.isWord('gmt', bytes, at, letter)
   ) {
     return letter - at;
   }
@@ -405,14 +394,15 @@ function lettersOfUtc(bytes: Buffer): number {
 }
 
 function readWord(bytes: Buffer): number {
-  if (isWord('epoch', bytes, at, stop)) {
+  if (ascii.isWord('epoch', bytes, at, stop)) {
     found.hasDate = true;
     found.days = UNIX_EPOCH_DAYS;
     return READ;
   }
   const sign = at < stop ? bytes[at]! : 0;
-  if (!isWord('infinity', bytes, sign === PLUS || sign === MINUS ? at + 1 : at, stop)) return UNREADABLE;
-  found.infinity = sign === MINUS ? -1 : 1;
+  if (!ascii.isWord('infinity', bytes, sign === ascii.PLUS || sign === ascii.MINUS ? at + 1 : at, stop))
+    return UNREADABLE;
+  found.infinity = sign === ascii.MINUS ? -1 : 1;
   return READ;
 }
 

@@ -7,14 +7,7 @@
  */
 import { dayMicroseconds } from '../../core/cells/calendar.ts';
 import { STRING } from '../../core/cells/cell-kind.ts';
-import {
-  NO_SUCH_DATE,
-  NO_SUCH_TIME,
-  NOT_A_DATE,
-  NOT_A_TIME,
-  NOT_A_TIMESTAMP,
-  OUT_OF_RANGE,
-} from '../problems/cell-problems.ts';
+import * as problems from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { found, NO_SUCH_VALUE, readDateTime } from './date-time-text.ts';
 import { DATE_LEFT_OUT, FRACTION_ROUNDED, losses, OFFSET_LEFT_OUT, TIME_LEFT_OUT } from './losses.ts';
@@ -29,12 +22,12 @@ const MOST_INT32 = 0x7fffffff;
 const LEAST_INT32 = -0x80000000;
 
 export function encodeDate(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
-  if (kind !== STRING) return NOT_A_DATE;
+  if (kind !== STRING) return problems.NOT_A_DATE;
   const outcome = readDateTime(bytes, start, end);
-  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_DATE;
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? problems.NO_SUCH_DATE : problems.NOT_A_DATE;
   if (found.infinity !== 0) return writeDate(out, found.infinity > 0 ? MOST_INT32 : LEAST_INT32);
-  if (!found.hasDate) return NOT_A_DATE;
-  if (found.days < FIRST_DAY || found.days >= DAY_AFTER_LAST_DATE) return OUT_OF_RANGE;
+  if (!found.hasDate) return problems.NOT_A_DATE;
+  if (found.days < FIRST_DAY || found.days >= DAY_AFTER_LAST_DATE) return problems.OUT_OF_RANGE;
   if (found.microseconds !== 0) losses.ofCell |= TIME_LEFT_OUT;
   else if (found.zoneSeconds !== 0) losses.ofCell |= OFFSET_LEFT_OUT;
   return writeDate(out, found.days);
@@ -48,9 +41,9 @@ export function encodeTimestamp(
   start: number,
   end: number,
 ): number {
-  if (kind !== STRING) return NOT_A_TIMESTAMP;
+  if (kind !== STRING) return problems.NOT_A_TIMESTAMP;
   const outcome = readDateTime(bytes, start, end);
-  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_TIMESTAMP;
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? problems.NO_SUCH_DATE : problems.NOT_A_TIMESTAMP;
   if (found.infinity !== 0) {
     out.ensure(12);
     out.int32(8);
@@ -58,7 +51,7 @@ export function encodeTimestamp(
     else out.int64(LEAST_INT32, 0);
     return 0;
   }
-  if (!found.hasDate) return NOT_A_TIMESTAMP;
+  if (!found.hasDate) return problems.NOT_A_TIMESTAMP;
   if (!withZone && found.hasZone) losses.ofCell |= OFFSET_LEFT_OUT;
   if (found.isRounded) losses.ofCell |= FRACTION_ROUNDED;
   const microseconds = withZone ? found.microseconds - found.zoneSeconds * 1_000_000 : found.microseconds;
@@ -73,10 +66,10 @@ export function encodeTime(
   start: number,
   end: number,
 ): number {
-  if (kind !== STRING) return NOT_A_TIME;
+  if (kind !== STRING) return problems.NOT_A_TIME;
   const outcome = readDateTime(bytes, start, end);
-  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_TIME : NOT_A_TIME;
-  if (!found.hasTime || found.hasT) return NOT_A_TIME;
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? problems.NO_SUCH_TIME : problems.NOT_A_TIME;
+  if (!found.hasTime || found.hasT) return problems.NOT_A_TIME;
   if (found.hasDate) losses.ofCell |= DATE_LEFT_OUT;
   if (!withZone && found.hasZone) losses.ofCell |= OFFSET_LEFT_OUT;
   if (found.isRounded) losses.ofCell |= FRACTION_ROUNDED;
@@ -126,7 +119,7 @@ export function writeTimestamp(out: CopyBuffer, days: number, microseconds: numb
     days++;
     microseconds -= dayMicroseconds;
   }
-  if (days < FIRST_DAY || days >= DAY_AFTER_LAST_TIMESTAMP) return OUT_OF_RANGE;
+  if (days < FIRST_DAY || days >= DAY_AFTER_LAST_TIMESTAMP) return problems.OUT_OF_RANGE;
   // A day is 10,546,875 · 2¹³ µs. Counting in units of 2¹³ µs keeps every step below 2⁵³.
   const upper = days * 10_546_875 + Math.floor(microseconds / 8192);
   const high = Math.floor(upper / 524_288);

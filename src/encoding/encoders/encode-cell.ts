@@ -1,29 +1,11 @@
 /** Encodes one cell: calls the encoder of the column's type. */
 import { isUtf8 } from 'node:buffer';
-import {
-  isWhiteSpace,
-  LOWER_E,
-  MINUS,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  POINT,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import * as cell from '../../core/cells/cell-kind.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
 import { isNumberWithExponent, textKind } from '../../core/cells/text-kind.ts';
-import {
-  BYTES_NOT_TEXT,
-  MOMENT_NOT_ALLOWED,
-  NESTED_VALUE,
-  NOT_A_DATE,
-  NOT_A_LABEL,
-  NOT_A_TIME,
-  NOT_A_TIMESTAMP,
-  NOT_AN_INTERVAL,
-  OUT_OF_RANGE,
-} from '../problems/cell-problems.ts';
+import * as problems from '../problems/cell-problems.ts';
 import { encodeArray } from './arrays.ts';
 import { encodeBool } from './booleans.ts';
 import { encodeBytea, writeBytea } from './bytea.ts';
@@ -81,22 +63,22 @@ export function encodeCell(
   }
   if (kind === cell.BYTES) {
     if (encoder.code === codes.BYTEA) return writeBytea(out, bytes, start, end);
-    if (!isUtf8(bytes.subarray(start, end))) return BYTES_NOT_TEXT;
+    if (!isUtf8(bytes.subarray(start, end))) return problems.BYTES_NOT_TEXT;
     return encodeCell(out, encoder, cell.STRING, bytes, start, end);
   }
-  if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
+  if (kind >= cell.OBJECT && !takesNested(encoder.code)) return problems.NESTED_VALUE;
   switch (encoder.code) {
     // The codes are compared one after the other, so common types come first.
     case codes.TEXT:
       return encodeText(out, encoder.maxLength, kind, bytes, start, end);
     case codes.INT4:
-      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
       return encodeInt4(out, kind, bytes, start, end);
     case codes.INT8:
-      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
       return encodeInt8(out, kind, bytes, start, end);
     case codes.NUMERIC:
-      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
       return encodeNumeric(out, encoder, kind, bytes, start, end);
     case codes.TIMESTAMPTZ:
       return encodeTimestamp(out, true, kind, bytes, start, end);
@@ -111,13 +93,13 @@ export function encodeCell(
     case codes.FLOAT8:
       return encodeFloat8(out, kind, bytes, start, end);
     case codes.ENUM:
-      if (kind !== cell.STRING && kind !== cell.NUMBER) return NOT_A_LABEL;
+      if (kind !== cell.STRING && kind !== cell.NUMBER) return problems.NOT_A_LABEL;
       return encodeEnum(out, encoder.labels!, bytes, start, end);
     case codes.PLAIN_JSON:
     case codes.JSONB:
       return encodeJson(out, encoder, kindOfJson(encoder, kind, bytes, start, end), bytes, start, end);
     case codes.INT2:
-      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
       return encodeInt2(out, kind, bytes, start, end);
     case codes.FLOAT4:
       return encodeFloat4(out, kind, bytes, start, end);
@@ -183,18 +165,18 @@ function kindOfText(code: number, bytes: Buffer, start: number, end: number): nu
 function kindOfJson(encoder: ColumnEncoder, kind: number, bytes: Buffer, start: number, end: number): number {
   if (!encoder.readsText || kind !== cell.STRING) return kind;
   let first = start;
-  while (first < end && isWhiteSpace(bytes[first]!)) first++;
+  while (first < end && ascii.isWhiteSpace(bytes[first]!)) first++;
   return first < end && isBracket(bytes[first]!) ? kindOfJsonText(bytes, first, end) : kind;
 }
 
 function isBracket(byte: number): boolean {
-  return byte === OPENING_BRACE || byte === OPENING_BRACKET;
+  return byte === ascii.OPENING_BRACE || byte === ascii.OPENING_BRACKET;
 }
 
 /** Returns the kind of a text for a JSON column. A text that is not valid JSON is a JSON string. */
 function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
   if (!isBracket(bytes[start]!)) return textKind(bytes, start, end);
-  const isObject = bytes[start] === OPENING_BRACE;
+  const isObject = bytes[start] === ascii.OPENING_BRACE;
   try {
     JSON.parse(bytes.toString('utf8', start, end));
     return isObject ? cell.OBJECT : cell.ARRAY;
@@ -221,21 +203,21 @@ export function encodeMoment(
   const hasDate = kind === cell.DATE || kind === cell.TIMESTAMP || isUtc;
   switch (encoder.code) {
     case codes.DATE:
-      if (!hasDate) return NOT_A_DATE;
+      if (!hasDate) return problems.NOT_A_DATE;
       if (microseconds !== 0) losses.ofCell |= TIME_LEFT_OUT;
       return writeDate(out, days);
     case codes.TIMESTAMP:
     case codes.TIMESTAMPTZ:
       if (isUtc && encoder.code === codes.TIMESTAMP) losses.ofCell |= OFFSET_LEFT_OUT;
-      return hasDate ? writeTimestamp(out, days, microseconds) : NOT_A_TIMESTAMP;
+      return hasDate ? writeTimestamp(out, days, microseconds) : problems.NOT_A_TIMESTAMP;
     case codes.TIME:
     case codes.TIMETZ:
-      if (kind === cell.DATE) return NOT_A_TIME;
-      if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return OUT_OF_RANGE;
+      if (kind === cell.DATE) return problems.NOT_A_TIME;
+      if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return problems.OUT_OF_RANGE;
       if (hasDate) losses.ofCell |= DATE_LEFT_OUT;
       return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
     case codes.INTERVAL:
-      return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder, 0, days, 0, microseconds);
+      return hasDate ? problems.NOT_AN_INTERVAL : writeInterval(out, encoder, 0, days, 0, microseconds);
     case codes.TEXT:
     case codes.STAGED:
     case codes.STAGED_ARRAY:
@@ -253,7 +235,7 @@ export function encodeMoment(
     case codes.JSONB:
       return encodeJson(out, encoder, cell.STRING, momentText, 0, formatMoment(kind, days, microseconds));
     default:
-      return MOMENT_NOT_ALLOWED;
+      return problems.MOMENT_NOT_ALLOWED;
   }
 }
 
@@ -271,7 +253,7 @@ function takesNested(code: number): boolean {
 /** Notes that the sign of `-0`, `-0.00` or `-0e5` is lost. bytes[start] is the sign. */
 function noteMinusZero(bytes: Buffer, start: number, end: number): void {
   let at = start + 1;
-  while (at < end && (bytes[at] === ZERO || bytes[at] === POINT)) at++;
-  const isZero = at > start + 1 && (at === end || (bytes[at]! | 0x20) === LOWER_E);
+  while (at < end && (bytes[at] === ascii.ZERO || bytes[at] === ascii.POINT)) at++;
+  const isZero = at > start + 1 && (at === end || (bytes[at]! | 0x20) === ascii.LOWER_E);
   if (isZero) losses.ofCell |= SIGN_LEFT_OUT;
 }

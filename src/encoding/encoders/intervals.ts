@@ -4,20 +4,7 @@
  * the server supports it (PostgreSQL 17 and newer). ISO 8601's form without designators is not read.
  */
 
-import {
-  AT_SIGN,
-  COLON,
-  isDigit,
-  isLetter,
-  isSpace,
-  isWord,
-  MINUS,
-  PLUS,
-  POINT,
-  UPPER_P,
-  UPPER_T,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { dayMicroseconds } from '../../core/cells/calendar.ts';
 import { STRING } from '../../core/cells/cell-kind.ts';
 import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../problems/cell-problems.ts';
@@ -109,8 +96,8 @@ export function encodeInterval(
   if (kind !== STRING || end - start > LONGEST_TEXT) return NOT_AN_INTERVAL;
   at = start;
   stop = end;
-  while (at < stop && isSpace(bytes[at]!)) at++;
-  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  while (at < stop && ascii.isSpace(bytes[at]!)) at++;
+  while (stop > at && ascii.isSpace(bytes[stop - 1]!)) stop--;
   sum.months = 0;
   sum.days = 0;
   sum.minutes = 0;
@@ -118,11 +105,11 @@ export function encodeInterval(
   seen = 0;
   if (at === stop) return NOT_AN_INTERVAL;
   if (encoder.takesInfinity) {
-    const sign = bytes[at] === PLUS || bytes[at] === MINUS ? bytes[at] : 0;
-    const isInfinity = isWord('infinity', bytes, sign === 0 ? at : at + 1, stop);
-    if (isInfinity) return writeInfinity(out, sign === MINUS);
+    const sign = bytes[at] === ascii.PLUS || bytes[at] === ascii.MINUS ? bytes[at] : 0;
+    const isInfinity = ascii.isWord('infinity', bytes, sign === 0 ? at : at + 1, stop);
+    if (isInfinity) return writeInfinity(out, sign === ascii.MINUS);
   }
-  const isIso = bytes[at] === UPPER_P;
+  const isIso = bytes[at] === ascii.UPPER_P;
   // PostgreSQL does not allow spaces around this form.
   if (isIso && (at !== start || stop !== end)) return NOT_AN_INTERVAL;
   const isRead = isIso ? readIso(bytes) : readVerbose(bytes);
@@ -187,13 +174,13 @@ function readIso(bytes: Buffer): boolean {
   let inTime = false;
   let fields = 0;
   while (at < stop) {
-    if (bytes[at] === UPPER_T) {
+    if (bytes[at] === ascii.UPPER_T) {
       if (inTime) return false;
       inTime = true;
       at++;
       continue;
     }
-    if (bytes[at] === PLUS || !readIsoNumber(bytes) || at >= stop) return false;
+    if (bytes[at] === ascii.PLUS || !readIsoNumber(bytes) || at >= stop) return false;
     const unit = inTime ? isoTimeUnit(bytes[at]!) : isoDateUnit(bytes[at]!);
     if (unit === 0) return false;
     at++;
@@ -231,12 +218,12 @@ function isoTimeUnit(letter: number): number {
 
 /** Reads [@] {number unit | days time | time | years-months}… [seconds] [ago]. */
 function readVerbose(bytes: Buffer): boolean {
-  if (bytes[at] === AT_SIGN) at++;
+  if (bytes[at] === ascii.AT_SIGN) at++;
   let fields = 0;
   for (;;) {
-    while (at < stop && isSpace(bytes[at]!)) at++;
+    while (at < stop && ascii.isSpace(bytes[at]!)) at++;
     if (at === stop) return fields > 0;
-    if (fields > 0 && isWord('ago', bytes, at, stop)) {
+    if (fields > 0 && ascii.isWord('ago', bytes, at, stop)) {
       negate();
       return true;
     }
@@ -255,17 +242,17 @@ function negate(): void {
 
 /** Reads the rest of a field after its number. The rest decides if it is a time, years and months, or a number of units. */
 function readFieldRest(bytes: Buffer): boolean {
-  if (at < stop && number.isWhole && bytes[at] === COLON) return readTime(bytes);
-  if (at < stop && number.isWhole && bytes[at] === MINUS) return readMonths(bytes);
+  if (at < stop && number.isWhole && bytes[at] === ascii.COLON) return readTime(bytes);
+  if (at < stop && number.isWhole && bytes[at] === ascii.MINUS) return readMonths(bytes);
   let letter = at;
-  while (letter < stop && isSpace(bytes[letter]!)) letter++;
+  while (letter < stop && ascii.isSpace(bytes[letter]!)) letter++;
   if (letter === stop) return addOnce(SECOND);
-  if (isLetter(bytes[letter]!)) {
+  if (ascii.isLetter(bytes[letter]!)) {
     at = letter;
-    while (letter < stop && isLetter(bytes[letter]!)) letter++;
+    while (letter < stop && ascii.isLetter(bytes[letter]!)) letter++;
     const unit = unitOf(bytes, at, letter);
     at = letter;
-    const isApart = at === stop || isSpace(bytes[at]!);
+    const isApart = at === stop || ascii.isSpace(bytes[at]!);
     return isApart && unit !== undefined && addOnce(unit);
   }
   // A number without a unit means days if a time of day follows it.
@@ -277,15 +264,15 @@ function unitOf(bytes: Buffer, start: number, end: number): number | undefined {
   let hash = 0;
   for (let letter = start; letter < end; letter++) hash = hashWith(hash, bytes[letter]! | 0x20);
   const found = unitWords.get(hash);
-  return found !== undefined && isWord(found.word, bytes, start, end) ? found.unit : undefined;
+  return found !== undefined && ascii.isWord(found.word, bytes, start, end) ? found.unit : undefined;
 }
 
 function isTimeAhead(bytes: Buffer, from: number): boolean {
   let ahead = from;
-  if (bytes[ahead] === PLUS || bytes[ahead] === MINUS) ahead++;
+  if (bytes[ahead] === ascii.PLUS || bytes[ahead] === ascii.MINUS) ahead++;
   const firstDigit = ahead;
-  while (ahead < stop && isDigit(bytes[ahead]!)) ahead++;
-  return ahead > firstDigit && ahead < stop && bytes[ahead] === COLON;
+  while (ahead < stop && ascii.isDigit(bytes[ahead]!)) ahead++;
+  return ahead > firstDigit && ahead < stop && bytes[ahead] === ascii.COLON;
 }
 
 /** Reads the rest of H…:MM[:SS[.fraction]] after the hours. The sign applies to the whole time. */
@@ -297,7 +284,7 @@ function readTime(bytes: Buffer): boolean {
   at++;
   if (!readUnsigned(bytes) || !number.isWhole || number.digits > 2 || number.value > 59) return false;
   sum.minutes += hours * 60 + sign * number.value;
-  if (at < stop && bytes[at] === COLON) {
+  if (at < stop && bytes[at] === ascii.COLON) {
     at++;
     if (!readUnsigned(bytes) || number.value > 60) return false;
     sum.microseconds += sign * (number.value * 1_000_000 + roundHalfEven(number.fraction * 1_000_000));
@@ -314,13 +301,13 @@ function readMonths(bytes: Buffer): boolean {
     return false;
   seen |= YEAR | MONTH;
   sum.months += years * 12 + sign * number.value;
-  return at === stop || isSpace(bytes[at]!);
+  return at === stop || ascii.isSpace(bytes[at]!);
 }
 
 /** Reads [sign] digits [. digits]. In ISO 8601's form the digits before the point may be absent. */
 function readNumber(bytes: Buffer, isIso = false): boolean {
-  const isNegative = at < stop && bytes[at] === MINUS;
-  if (isNegative || (at < stop && bytes[at] === PLUS)) at++;
+  const isNegative = at < stop && bytes[at] === ascii.MINUS;
+  if (isNegative || (at < stop && bytes[at] === ascii.PLUS)) at++;
   if (!readUnsigned(bytes, isIso)) return false;
   number.isNegative = isNegative;
   if (isNegative) {
@@ -335,14 +322,14 @@ function readUnsigned(bytes: Buffer, isIso = false): boolean {
   number.isNegative = false;
   number.value = 0;
   number.fraction = 0;
-  while (at < stop && isDigit(bytes[at]!)) number.value = number.value * 10 + bytes[at++]! - ZERO;
+  while (at < stop && ascii.isDigit(bytes[at]!)) number.value = number.value * 10 + bytes[at++]! - ascii.ZERO;
   number.digits = at - firstDigit;
-  number.isWhole = at >= stop || bytes[at] !== POINT;
+  number.isWhole = at >= stop || bytes[at] !== ascii.POINT;
   const lacksDigits = number.digits === 0 && (number.isWhole || !isIso);
   if (lacksDigits || number.digits > MOST_DIGITS) return false;
   if (number.isWhole) return true;
   const pointAt = at++;
-  while (at < stop && isDigit(bytes[at]!)) at++;
+  while (at < stop && ascii.isDigit(bytes[at]!)) at++;
   number.fraction = readDecimal(bytes, pointAt, pointAt, at);
   number.decimals = at - pointAt - 1;
   number.length = at - firstDigit;

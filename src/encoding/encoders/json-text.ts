@@ -1,15 +1,5 @@
 /** Steps over values of JSON text that is known to be valid (RFC 8259), and unescapes its strings. */
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COMMA,
-  hexValue,
-  isWhiteSpace,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { simpleEscape } from '../../core/bytes/json-escape.ts';
 import { codePointOfPair, writeCodePoint } from '../../core/bytes/utf8.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -17,7 +7,7 @@ import type { CopyBuffer } from './copy-buffer.ts';
 /** Returns the position after the closing quote of the string whose opening quote is at `start`. */
 export function stringEnd(bytes: Buffer, start: number, end: number): number {
   let at = start + 1;
-  while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  while (at < end && bytes[at] !== ascii.QUOTE) at += bytes[at] === ascii.BACKSLASH ? 2 : 1;
   return Math.min(at + 1, end);
 }
 
@@ -26,7 +16,13 @@ export function scalarEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte === COMMA || byte === CLOSING_BRACKET || byte === CLOSING_BRACE || isWhiteSpace(byte)) break;
+    if (
+      byte === ascii.COMMA ||
+      byte === ascii.CLOSING_BRACKET ||
+      byte === ascii.CLOSING_BRACE ||
+      ascii.isWhiteSpace(byte)
+    )
+      break;
     at++;
   }
   return at;
@@ -37,13 +33,13 @@ export function nestedEnd(bytes: Buffer, start: number, end: number): number {
   let depth = 0;
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) {
+    if (byte === ascii.QUOTE) {
       at = stringEnd(bytes, at, end);
       continue;
     }
     at++;
-    if (byte === OPENING_BRACKET || byte === OPENING_BRACE) depth++;
-    else if ((byte === CLOSING_BRACKET || byte === CLOSING_BRACE) && --depth === 0) return at;
+    if (byte === ascii.OPENING_BRACKET || byte === ascii.OPENING_BRACE) depth++;
+    else if ((byte === ascii.CLOSING_BRACKET || byte === ascii.CLOSING_BRACE) && --depth === 0) return at;
   }
   return end;
 }
@@ -55,7 +51,7 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
   let position = out.position;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte !== BACKSLASH) {
+    if (byte !== ascii.BACKSLASH) {
       target[position++] = byte;
       continue;
     }
@@ -66,7 +62,7 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
     }
     let code = codeUnit(bytes, at + 1);
     at += 4;
-    if ((code & 0xfc00) === 0xd800 && at + 6 < end && bytes[at + 1] === BACKSLASH) {
+    if ((code & 0xfc00) === 0xd800 && at + 6 < end && bytes[at + 1] === ascii.BACKSLASH) {
       code = codePointOfPair(code, codeUnit(bytes, at + 3));
       at += 6;
     }
@@ -78,9 +74,9 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
 /** Returns the number of the four hexadecimal digits at `at`. */
 export function codeUnit(bytes: Buffer, at: number): number {
   return (
-    (hexValue[bytes[at]!]! << 12) |
-    (hexValue[bytes[at + 1]!]! << 8) |
-    (hexValue[bytes[at + 2]!]! << 4) |
-    hexValue[bytes[at + 3]!]!
+    (ascii.hexValue[bytes[at]!]! << 12) |
+    (ascii.hexValue[bytes[at + 1]!]! << 8) |
+    (ascii.hexValue[bytes[at + 2]!]! << 4) |
+    ascii.hexValue[bytes[at + 3]!]!
   );
 }

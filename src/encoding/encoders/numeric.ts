@@ -4,18 +4,7 @@
  * The format is that of `numeric_send`: int16 number of groups, int16 weight (of the first group, in groups), int16 sign, int16 display
  * scale, the groups. It reads the forms that `numeric_in` of PostgreSQL 16 reads, with other bases, underscores, NaN and the infinities.
  */
-import {
-  isDigit,
-  isSpace,
-  isWord,
-  LOWER_E,
-  MINUS,
-  NINE,
-  PLUS,
-  POINT,
-  UNDERSCORE,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../core/cells/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
@@ -47,20 +36,20 @@ export function encodeNumeric(
   if (encodeSmall(out, encoder, bytes, start, end) >= 0) return 0;
   let at = start;
   let sign = POSITIVE;
-  if (bytes[at] === MINUS && at < end) {
+  if (bytes[at] === ascii.MINUS && at < end) {
     sign = NEGATIVE;
     at++;
   }
   const firstDigit = at;
-  while (at < end && bytes[at] === ZERO) at++;
+  while (at < end && bytes[at] === ascii.ZERO) at++;
   const wholeStart = at;
-  while (at < end && isDigit(bytes[at]!)) at++;
+  while (at < end && ascii.isDigit(bytes[at]!)) at++;
   const wholeEnd = at;
   if (at === firstDigit) return encodeUnusual(out, encoder, bytes, start, end);
   let fractionStart = at;
-  if (at < end && bytes[at] === POINT) {
+  if (at < end && bytes[at] === ascii.POINT) {
     fractionStart = ++at;
-    while (at < end && isDigit(bytes[at]!)) at++;
+    while (at < end && ascii.isDigit(bytes[at]!)) at++;
   }
   if (at !== end) return encodeUnusual(out, encoder, bytes, start, end);
 
@@ -94,28 +83,31 @@ export function encodePlainNumeric(
   start: number,
   end: number,
 ): number {
-  const wholeStart = bytes[start] === MINUS ? start + 1 : start;
-  if (bytes[wholeStart] === ZERO && end > wholeStart + 1 && bytes[wholeStart + 1] !== POINT) return -1;
-  if (bytes[end - 1] === POINT || (wholeStart > start && hasOnlyZeros(bytes, wholeStart, end))) return -1;
+  const wholeStart = bytes[start] === ascii.MINUS ? start + 1 : start;
+  if (bytes[wholeStart] === ascii.ZERO && end > wholeStart + 1 && bytes[wholeStart + 1] !== ascii.POINT)
+    return -1;
+  if (bytes[end - 1] === ascii.POINT || (wholeStart > start && hasOnlyZeros(bytes, wholeStart, end)))
+    return -1;
   const tail = encodeSmall(out, encoder, bytes, start, end);
   if (tail >= 0 || end - start > MOST_PLAIN_BYTES) return tail;
   let at = wholeStart;
-  while (at < end && isDigit(bytes[at]!)) at++;
+  while (at < end && ascii.isDigit(bytes[at]!)) at++;
   const wholeEnd = at;
   if (wholeEnd === wholeStart) return -1;
   const fractionStart = Math.min(at + 1, end);
   if (at < end) {
-    if (bytes[at] !== POINT) return -1;
-    for (at = fractionStart; at < end; at++) if (!isDigit(bytes[at]!)) return -1;
+    if (bytes[at] !== ascii.POINT) return -1;
+    for (at = fractionStart; at < end; at++) if (!ascii.isDigit(bytes[at]!)) return -1;
   }
   const sign = wholeStart > start ? NEGATIVE : POSITIVE;
-  const firstDigit = bytes[wholeStart] === ZERO ? wholeEnd : wholeStart;
+  const firstDigit = bytes[wholeStart] === ascii.ZERO ? wholeEnd : wholeStart;
   writeDigits(out, sign, bytes, firstDigit, wholeEnd, fractionStart, end);
   return end - wholeEnd;
 }
 
 function hasOnlyZeros(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] !== ZERO && bytes[at] !== POINT) return false;
+  for (let at = start; at < end; at++)
+    if (bytes[at] !== ascii.ZERO && bytes[at] !== ascii.POINT) return false;
   return true;
 }
 
@@ -132,13 +124,13 @@ function encodeSmall(
   start: number,
   end: number,
 ): number {
-  const isNegative = bytes[start] === MINUS;
+  const isNegative = bytes[start] === ascii.MINUS;
   const wholeStart = isNegative ? start + 1 : start;
   if (end - start > 14) return -1;
   let whole = 0;
   let at = wholeStart;
   for (; at < end; at++) {
-    const digit = bytes[at]! - ZERO;
+    const digit = bytes[at]! - ascii.ZERO;
     if (digit < 0 || digit > 9) break;
     whole = whole * 10 + digit;
   }
@@ -147,11 +139,11 @@ function encodeSmall(
   let fraction = 0;
   let scale = 0;
   if (at < end) {
-    if (bytes[at] !== POINT) return -1;
+    if (bytes[at] !== ascii.POINT) return -1;
     scale = end - ++at;
     if (scale > 4) return -1;
     for (; at < end; at++) {
-      const digit = bytes[at]! - ZERO;
+      const digit = bytes[at]! - ascii.ZERO;
       if (digit < 0 || digit > 9) return -1;
       fraction = fraction * 10 + digit;
     }
@@ -196,7 +188,7 @@ function neededFraction(encoder: ColumnEncoder): number {
 /** Returns `point` (0.d₁d₂… · 10^point) for a number below one: minus the number of zeros between the point and the first other digit. */
 function pointOf(bytes: Buffer, fractionStart: number, fractionEnd: number): number {
   let at = fractionStart;
-  while (at < fractionEnd && bytes[at] === ZERO) at++;
+  while (at < fractionEnd && bytes[at] === ascii.ZERO) at++;
   return fractionStart - at;
 }
 
@@ -217,9 +209,9 @@ function overflows(
   // If all kept digits are nines, rounding up adds another digit.
   let nines = 0;
   for (let at = first; at < end; at++) {
-    if (bytes[at] === POINT) continue;
+    if (bytes[at] === ascii.POINT) continue;
     if (nines === encoder.precision) return bytes[at]! >= 0x35;
-    if (bytes[at] !== NINE) return false;
+    if (bytes[at] !== ascii.NINE) return false;
     nines++;
   }
   return false;
@@ -248,8 +240,8 @@ function writeDigits(
   let group = 0;
   for (let left = whole; left > 0; ) {
     const count = ((left - 1) & 3) + 1;
-    group = source[at]! - ZERO;
-    for (let more = 1; more < count; more++) group = group * 10 + source[at + more]! - ZERO;
+    group = source[at]! - ascii.ZERO;
+    for (let more = 1; more < count; more++) group = group * 10 + source[at + more]! - ascii.ZERO;
     at += count;
     left -= count;
     bytes[position] = group >> 8;
@@ -259,10 +251,10 @@ function writeDigits(
   }
   at = fractionStart;
   while (at < fractionEnd) {
-    group = (source[at]! - ZERO) * 1000;
-    if (at + 1 < fractionEnd) group += (source[at + 1]! - ZERO) * 100;
-    if (at + 2 < fractionEnd) group += (source[at + 2]! - ZERO) * 10;
-    if (at + 3 < fractionEnd) group += source[at + 3]! - ZERO;
+    group = (source[at]! - ascii.ZERO) * 1000;
+    if (at + 1 < fractionEnd) group += (source[at + 1]! - ascii.ZERO) * 100;
+    if (at + 2 < fractionEnd) group += (source[at + 2]! - ascii.ZERO) * 10;
+    if (at + 3 < fractionEnd) group += source[at + 3]! - ascii.ZERO;
     at += 4;
     if (group === 0 && position === groupsStart) {
       weight--;
@@ -298,17 +290,21 @@ function encodeUnusual(
 ): number {
   let at = start;
   let stop = end;
-  while (at < stop && isSpace(bytes[at]!)) at++;
-  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
-  if (isWord('nan', bytes, at, stop)) return encodeSpecial(out, NOT_A_NUMBER_SIGN);
-  const negative = bytes[at] === MINUS;
-  if (at < stop && (negative || bytes[at] === PLUS)) at++;
-  if (isWord('infinity', bytes, at, stop) || isWord('inf', bytes, at, stop)) {
+  while (at < stop && ascii.isSpace(bytes[at]!)) at++;
+  while (stop > at && ascii.isSpace(bytes[stop - 1]!)) stop--;
+  if (ascii.isWord('nan', bytes, at, stop)) return encodeSpecial(out, NOT_A_NUMBER_SIGN);
+  const negative = bytes[at] === ascii.MINUS;
+  if (at < stop && (negative || bytes[at] === ascii.PLUS)) at++;
+  if (ascii.isWord('infinity', bytes, at, stop) || ascii.isWord('inf', bytes, at, stop)) {
     if (encoder.precision >= 0) return OUT_OF_RANGE;
     return encodeSpecial(out, negative ? NEGATIVE_INFINITE : INFINITE);
   }
   const sign = negative ? NEGATIVE : POSITIVE;
-  if (at + 1 < stop && bytes[at] === ZERO && 'xob'.includes(String.fromCharCode(bytes[at + 1]! | 0x20))) {
+  if (
+    at + 1 < stop &&
+    bytes[at] === ascii.ZERO &&
+    'xob'.includes(String.fromCharCode(bytes[at + 1]! | 0x20))
+  ) {
     return encodeOtherBase(out, encoder, sign, bytes, at, stop);
   }
   const problem = readDigits(bytes, at, stop);
@@ -341,16 +337,16 @@ function readDigits(bytes: Buffer, start: number, end: number): number {
   let at = start;
   for (; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === UNDERSCORE) {
-      if (at === start || at + 1 >= end || !isDigit(bytes[at - 1]!) || !isDigit(bytes[at + 1]!))
+    if (byte === ascii.UNDERSCORE) {
+      if (at === start || at + 1 >= end || !ascii.isDigit(bytes[at - 1]!) || !ascii.isDigit(bytes[at + 1]!))
         return NOT_A_NUMBER;
-    } else if (byte === POINT) {
+    } else if (byte === ascii.POINT) {
       if (inFraction) return NOT_A_NUMBER;
       inFraction = true;
-    } else if (isDigit(byte)) {
+    } else if (ascii.isDigit(byte)) {
       seen = true;
       if (inFraction) read.scale++;
-      if (read.count === 0 && byte === ZERO) {
+      if (read.count === 0 && byte === ascii.ZERO) {
         if (inFraction) read.point--;
         continue;
       }
@@ -362,21 +358,22 @@ function readDigits(bytes: Buffer, start: number, end: number): number {
   }
   if (!seen) return NOT_A_NUMBER;
   if (at === end) return 0;
-  if ((bytes[at]! | 0x20) !== LOWER_E) return NOT_A_NUMBER;
+  if ((bytes[at]! | 0x20) !== ascii.LOWER_E) return NOT_A_NUMBER;
   return readExponent(bytes, at + 1, end);
 }
 
 function readExponent(bytes: Buffer, start: number, end: number): number {
   let at = start;
-  const negative = bytes[at] === MINUS;
-  if (at < end && (negative || bytes[at] === PLUS)) at++;
+  const negative = bytes[at] === ascii.MINUS;
+  if (at < end && (negative || bytes[at] === ascii.PLUS)) at++;
   const firstDigit = at;
   let exponent = 0;
   for (; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === UNDERSCORE && at > firstDigit && at + 1 < end && isDigit(bytes[at + 1]!)) continue;
-    if (!isDigit(byte)) return NOT_A_NUMBER;
-    if (exponent < MOST_EXPONENT) exponent = exponent * 10 + byte - ZERO;
+    if (byte === ascii.UNDERSCORE && at > firstDigit && at + 1 < end && ascii.isDigit(bytes[at + 1]!))
+      continue;
+    if (!ascii.isDigit(byte)) return NOT_A_NUMBER;
+    if (exponent < MOST_EXPONENT) exponent = exponent * 10 + byte - ascii.ZERO;
   }
   if (at === firstDigit) return NOT_A_NUMBER;
   if (exponent >= MOST_EXPONENT) return OUT_OF_RANGE;
@@ -407,7 +404,7 @@ function encodeRead(out: CopyBuffer, encoder: ColumnEncoder, sign: number): numb
   for (let at = -padding; at < read.count; at += 4) {
     let group = 0;
     for (let digit = at; digit < at + 4; digit++) {
-      group = group * 10 + (digit >= 0 && digit < read.count ? read.digits[digit]! - ZERO : 0);
+      group = group * 10 + (digit >= 0 && digit < read.count ? read.digits[digit]! - ascii.ZERO : 0);
     }
     out.bytes[position] = group >> 8;
     out.bytes[position + 1] = group;
@@ -457,7 +454,7 @@ function writeShortDigits(value: number): number {
   let left = value;
   do {
     const rest = Math.floor(left / 10);
-    shortDigits[--at] = ZERO + left - rest * 10;
+    shortDigits[--at] = ascii.ZERO + left - rest * 10;
     left = rest;
   } while (left > 0);
   return at;

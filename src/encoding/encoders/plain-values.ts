@@ -4,17 +4,7 @@
  */
 import { FALSE, NUMBER, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
-import {
-  ANY_CLASS,
-  BOOLEAN,
-  DATE_STRING,
-  EXACT,
-  NOTHING,
-  TIMESTAMP_STRING,
-  TIMESTAMPTZ_STRING,
-  UUID_STRING,
-  WHOLE,
-} from '../text-reading/seen.ts';
+import * as seen from '../text-reading/seen.ts';
 import { encodeBool } from './booleans.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -47,11 +37,11 @@ export function encodePlain(
 ): boolean {
   switch (encoder.code) {
     case codes.TEXT:
-      if (classes !== ANY_CLASS || kind === ROUNDED_NUMBER) return false;
+      if (classes !== seen.ANY_CLASS || kind === ROUNDED_NUMBER) return false;
       return encodeText(out, encoder.maxLength, kind, bytes, start, end) === 0;
     case codes.INT8:
       if (kind !== NUMBER && kind !== TEXT) return false;
-      return (classes & WHOLE) !== 0 && encodePlainInt8(out, bytes, start, end);
+      return (classes & seen.WHOLE) !== 0 && encodePlainInt8(out, bytes, start, end);
     case codes.NUMERIC:
       if ((kind !== NUMBER && kind !== TEXT) || encoder.precision >= 0) return false;
       return (classes & classOfNumeric(out, encoder, bytes, start, end)) !== 0;
@@ -63,11 +53,11 @@ export function encodePlain(
     case codes.BOOL: {
       const valueKind = kind === TEXT ? textKind(bytes, start, end) : kind;
       if (valueKind !== TRUE && valueKind !== FALSE) return false;
-      return (classes & BOOLEAN) !== 0 && encodeBool(out, valueKind, bytes, start, end) === 0;
+      return (classes & seen.BOOLEAN) !== 0 && encodeBool(out, valueKind, bytes, start, end) === 0;
     }
     case codes.UUID:
       if (kind !== STRING && kind !== TEXT) return false;
-      return (classes & UUID_STRING) !== 0 && encodePlainUuid(out, bytes, start, end);
+      return (classes & seen.UUID_STRING) !== 0 && encodePlainUuid(out, bytes, start, end);
     default:
       return false;
   }
@@ -82,21 +72,21 @@ function classOfNumeric(
   end: number,
 ): number {
   const tail = encodePlainNumeric(out, encoder, bytes, start, end);
-  if (tail > 0) return EXACT;
-  return tail === 0 && end - start <= ALWAYS_WHOLE_BYTES ? WHOLE : NOTHING;
+  if (tail > 0) return seen.EXACT;
+  return tail === 0 && end - start <= ALWAYS_WHOLE_BYTES ? seen.WHOLE : seen.NOTHING;
 }
 
 /** Writes a date or a timestamp and returns its class, or `NOTHING` if it is not known. */
 function classOfMoment(out: CopyBuffer, code: number, bytes: Buffer, start: number, end: number): number {
   const usual = readUsual(bytes, start, end);
-  if (usual === NOT_USUAL) return NOTHING;
+  if (usual === NOT_USUAL) return seen.NOTHING;
   if (usual === USUAL_DATE) {
-    if (code !== codes.DATE) return NOTHING;
+    if (code !== codes.DATE) return seen.NOTHING;
     writeDate(out, found.days);
-    return DATE_STRING;
+    return seen.DATE_STRING;
   }
   const isInUtc = usual === USUAL_TIMESTAMP_IN_UTC;
-  if (code !== (isInUtc ? codes.TIMESTAMPTZ : codes.TIMESTAMP)) return NOTHING;
+  if (code !== (isInUtc ? codes.TIMESTAMPTZ : codes.TIMESTAMP)) return seen.NOTHING;
   writeTimestamp(out, found.days, found.microseconds);
-  return isInUtc ? TIMESTAMPTZ_STRING : TIMESTAMP_STRING;
+  return isInUtc ? seen.TIMESTAMPTZ_STRING : seen.TIMESTAMP_STRING;
 }

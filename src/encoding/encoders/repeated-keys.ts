@@ -8,14 +8,7 @@
  */
 
 import { randomInt } from 'node:crypto';
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  COLON,
-  isWhiteSpace,
-  OPENING_BRACE,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped } from './json-text.ts';
 
@@ -49,14 +42,14 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
   let depth = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) {
+    if (byte === ascii.QUOTE) {
       const first = at + 1;
       let hash = seed;
       let hasEscape = false;
       for (at = first; at < end; at++) {
         const letter = bytes[at]!;
-        if (letter === QUOTE) break;
-        if (letter === BACKSLASH) {
+        if (letter === ascii.QUOTE) break;
+        if (letter === ascii.BACKSLASH) {
           hasEscape = true;
           at++;
         }
@@ -70,14 +63,14 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
         repeatedKey.end = at;
         return true;
       }
-    } else if (byte === OPENING_BRACE) {
+    } else if (byte === ascii.OPENING_BRACE) {
       if (depth === open.length) {
         open = grown(open, depth * 2);
         firsts = grown(firsts, depth * 2);
       }
       firsts[depth] = keyCount;
       open[depth++] = ++objectCount;
-    } else if (byte === CLOSING_BRACE) {
+    } else if (byte === ascii.CLOSING_BRACE) {
       keyCount = firsts[--depth]!;
     }
   }
@@ -87,8 +80,8 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
 /** Returns whether the string is a key: a colon follows it. */
 function isKey(bytes: Buffer, afterString: number, end: number): boolean {
   let at = afterString;
-  while (at < end && isWhiteSpace(bytes[at]!)) at++;
-  return at < end && bytes[at] === COLON;
+  while (at < end && ascii.isWhiteSpace(bytes[at]!)) at++;
+  return at < end && bytes[at] === ascii.COLON;
 }
 
 function pushKey(object: number, hash: number, start: number, end: number, hasEscape: boolean): void {

@@ -1,15 +1,7 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
 import { BYTES, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import type { ColumnType } from '../columns/load-column.ts';
-import {
-  addCost,
-  countCost,
-  found,
-  MOST_UNITS,
-  ownCost,
-  type ReadingCost,
-  UNITS_PER_BYTE,
-} from '../columns/reading-cost.ts';
+import * as reading from '../columns/reading-cost.ts';
 import { ZoneNames } from '../columns/zone-names.ts';
 import { ARRAY, codeOfOid } from './type-codes.ts';
 
@@ -22,32 +14,35 @@ const FREE_BYTES = 8192;
 export const LONG_VALUE_BYTES = 4096;
 
 /** Returns the cost of the values of a type; undefined: PostgreSQL needs a few times the length of the text. */
-export function readingCost(type: ColumnType): ReadingCost | undefined {
+export function readingCost(type: ColumnType): reading.ReadingCost | undefined {
   const cost = costOfReading(type);
   if (type.keyCost === undefined) return cost;
-  const whole = { ...(cost ?? ownCost(0)) };
-  addCost(whole, { ...ownCost(0), ...type.keyCost });
+  const whole = { ...(cost ?? reading.ownCost(0)) };
+  reading.addCost(whole, { ...reading.ownCost(0), ...type.keyCost });
   const { kind, oid } = type.base ?? type;
   // An array of `jsonb` may be sent as a text, in which the JSON is in quotes.
   whole.isJson = (whole.isJson && kind !== 'array') || oid === JSON_TEXT;
   return whole;
 }
 
-function costOfReading(type: ColumnType): ReadingCost | undefined {
+function costOfReading(type: ColumnType): reading.ReadingCost | undefined {
   const base = type.base ?? type;
   const isArray = base.kind === 'array';
   const element = base.element?.base ?? base.element;
   if (!isArray && base.oid === NUMERIC) return undefined;
   // An array of a built-in type with an encoder is sent in binary form, so the cost of its text does not apply, except for `name`.
   const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
-  if (isBinary && element.oid === JSONB) return ownCost(JSONB);
+  if (isBinary && element.oid === JSONB) return reading.ownCost(JSONB);
   if (isBinary && element.oid === NUMERIC)
-    return { ...ownCost(NUMERIC), partDigits: type.cost?.partDigits ?? 0 };
+    return { ...reading.ownCost(NUMERIC), partDigits: type.cost?.partDigits ?? 0 };
   if (isBinary && element.oid !== NAME) return undefined;
-  const cost = type.cost ?? ownCost(base.oid);
+  const cost = type.cost ?? reading.ownCost(base.oid);
   const isSorted = cost.keyTime + cost.partTime + cost.wordTime > 0;
   const isFree =
-    cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE && !isSorted;
+    cost.partUnits === 0 &&
+    cost.objectUnits === 0 &&
+    cost.unitsPerByte <= reading.UNITS_PER_BYTE &&
+    !isSorted;
   // Dates and times with an encoder are sent in binary form, without names of time zones.
   const hasZones = cost.hasZones && !codeOfOid.has(base.oid);
   return isFree && !cost.hasNumbers && !hasZones && cost.mostBytes === Number.POSITIVE_INFINITY
@@ -60,12 +55,12 @@ const NUMERIC = 1700;
 const JSON_TEXT = 114;
 const JSONB = 3802;
 /** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
-const jsonbArrayText = ownCost(3807);
+const jsonbArrayText = reading.ownCost(3807);
 
 /** The fields of an encoder that decide what the values of its column cost. */
 interface CostOfColumn {
   readonly code: number;
-  readonly readingCost: ReadingCost | undefined;
+  readonly readingCost: reading.ReadingCost | undefined;
   readonly readsText: boolean;
 }
 
@@ -81,7 +76,7 @@ export class RowCost {
 
   /** @param maxRowBytes a row of up to this length is loaded if its types have no special cost */
   constructor(maxRowBytes: number) {
-    this.#mostUnits = Math.max(MOST_UNITS, maxRowBytes * UNITS_PER_BYTE);
+    this.#mostUnits = Math.max(reading.MOST_UNITS, maxRowBytes * reading.UNITS_PER_BYTE);
   }
 
   /** How many bytes the connection keeps after the rows were loaded. */
@@ -109,7 +104,7 @@ export class RowCost {
     end: number,
   ): boolean {
     const length = end - start;
-    let units = length * UNITS_PER_BYTE;
+    let units = length * reading.UNITS_PER_BYTE;
     let digits = 0;
     let storedBytes = 0;
     const isText = kind === STRING || kind === BYTES || kind === TEXT;
@@ -121,13 +116,13 @@ export class RowCost {
       if (cost.hasZones && this.#zones.areTooMany(bytes, start, end)) return true;
       if (isFree && !cost.hasNumbers) return false;
       if (length > cost.mostBytes) return true;
-      countCost(cost, bytes, start, end);
-      digits = found.digits;
-      if (found.units === Number.POSITIVE_INFINITY) return true;
+      reading.countCost(cost, bytes, start, end);
+      digits = reading.found.digits;
+      if (reading.found.units === Number.POSITIVE_INFINITY) return true;
       if (isFree) units = 0;
       else {
-        units = Math.max(found.units, found.sorting, length * cost.unitsPerByte);
-        if (cost.isJson) storedBytes = found.units * BYTES_OF_JSON;
+        units = Math.max(reading.found.units, reading.found.sorting, length * cost.unitsPerByte);
+        if (cost.isJson) storedBytes = reading.found.units * BYTES_OF_JSON;
       }
     }
     if (this.#units + units > this.#mostUnits || this.#digits + digits > MOST_DIGITS) return true;

@@ -6,13 +6,7 @@
 
 import { POINT } from '../../core/bytes/ascii.ts';
 import { ENGLISH_PAIRS, IS_TRUE } from '../text-reading/natural/language-words.ts';
-import {
-  DATE_CELL,
-  DATE_STRING,
-  TIMESTAMP_CELL,
-  TIMESTAMP_STRING,
-  TIMESTAMPTZ_STRING,
-} from '../text-reading/seen.ts';
+import * as seen from '../text-reading/seen.ts';
 
 /** A date without a time, with a time, and with a time and an offset. */
 export const DATE_ONLY = 1 << 0;
@@ -119,13 +113,13 @@ export class NaturalFacts {
 
 function factOfDate(found: number): number {
   switch (found) {
-    case DATE_STRING:
-    case DATE_CELL:
+    case seen.DATE_STRING:
+    case seen.DATE_CELL:
       return DATE_ONLY;
-    case TIMESTAMP_STRING:
-    case TIMESTAMP_CELL:
+    case seen.TIMESTAMP_STRING:
+    case seen.TIMESTAMP_CELL:
       return WITH_TIME;
-    case TIMESTAMPTZ_STRING:
+    case seen.TIMESTAMPTZ_STRING:
       return WITH_OFFSET;
     default:
       return 0;

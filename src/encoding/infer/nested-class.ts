@@ -4,18 +4,7 @@
  * and the order of keys either, but they have no meaning in JSON (RFC 8259 section 4).
  */
 
-import {
-  BACKSLASH,
-  LOWER_E,
-  LOWER_U,
-  MINUS,
-  NINE,
-  PLUS,
-  POINT,
-  QUOTE,
-  UPPER_E,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { findRepeatedKey } from '../encoders/repeated-keys.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
@@ -28,10 +17,10 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
   let at = start;
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) {
+    if (byte === ascii.QUOTE) {
       at = afterString(bytes, at + 1, end);
       if (at < 0) return OTHER;
-    } else if (byte >= ZERO && byte <= NINE) {
+    } else if (byte >= ascii.ZERO && byte <= ascii.NINE) {
       // The minus sign is skipped, because it would count as the end of the number.
       const numberEnd = afterNumber(bytes, at + 1, end);
       const numberClass = classifyNumber(bytes, at, numberEnd);
@@ -48,9 +37,9 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
 function afterString(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) return at + 1;
-    if (byte === BACKSLASH) {
-      if (bytes[at + 1] === LOWER_U && isFourZeros(bytes, at + 2)) return -1;
+    if (byte === ascii.QUOTE) return at + 1;
+    if (byte === ascii.BACKSLASH) {
+      if (bytes[at + 1] === ascii.LOWER_U && isFourZeros(bytes, at + 2)) return -1;
       at += 2;
     } else {
       at++;
@@ -60,19 +49,24 @@ function afterString(bytes: Buffer, at: number, end: number): number {
 }
 
 function isFourZeros(bytes: Buffer, at: number): boolean {
-  return bytes[at] === ZERO && bytes[at + 1] === ZERO && bytes[at + 2] === ZERO && bytes[at + 3] === ZERO;
+  return (
+    bytes[at] === ascii.ZERO &&
+    bytes[at + 1] === ascii.ZERO &&
+    bytes[at + 2] === ascii.ZERO &&
+    bytes[at + 3] === ascii.ZERO
+  );
 }
 
 function afterNumber(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]!;
     const isPart =
-      (byte >= ZERO && byte <= NINE) ||
-      byte === POINT ||
-      byte === LOWER_E ||
-      byte === UPPER_E ||
-      byte === PLUS ||
-      byte === MINUS;
+      (byte >= ascii.ZERO && byte <= ascii.NINE) ||
+      byte === ascii.POINT ||
+      byte === ascii.LOWER_E ||
+      byte === ascii.UPPER_E ||
+      byte === ascii.PLUS ||
+      byte === ascii.MINUS;
     if (!isPart) return at;
     at++;
   }

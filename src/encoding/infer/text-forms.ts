@@ -20,17 +20,7 @@ import { englishWords, IS_TRUE, type LanguageWords } from '../text-reading/natur
 import { readNaturalNumber } from '../text-reading/natural/natural-number.ts';
 import type { Notation } from '../text-reading/natural/notation.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
-import {
-  BOOLEAN,
-  DATE_CELL,
-  DATE_STRING,
-  EXACT,
-  OTHER,
-  TIMESTAMP_CELL,
-  TIMESTAMP_STRING,
-  TIMESTAMPTZ_STRING,
-  WHOLE,
-} from '../text-reading/seen.ts';
+import * as seen from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
 import * as bits from './form-bits.ts';
 import * as of from './natural-facts.ts';
@@ -139,7 +129,7 @@ export class TextForms {
   /** Returns the forms that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
   withClass(forms: number, found: number, column: number): number {
     this.facts.addDate(column, found);
-    if (found === BOOLEAN) this.facts.addBoolean(column);
+    if (found === seen.BOOLEAN) this.facts.addBoolean(column);
     const left = (forms & bits.FACTS) | (forms & notationsWithClass(found)) | shapesWithClass(forms, found);
     return (left & ~bits.FACTS) === 0 ? 0 : left;
   }
@@ -190,11 +180,11 @@ export class TextForms {
     else if (plain === bits.PLAIN_NUMBER) {
       left |=
         this.withPoint(forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER), bytes, from, to) |
-        shapesWithClass(forms, WHOLE);
-      if (classifyNumber(bytes, from, to) !== WHOLE) this.facts.addExact(column, true, bytes, from, to);
+        shapesWithClass(forms, seen.WHOLE);
+      if (classifyNumber(bytes, from, to) !== seen.WHOLE) this.facts.addExact(column, true, bytes, from, to);
     } else if (plain === bits.PLAIN_DATE) {
       left |= forms & (bits.DATE_FORMS | bits.PLAIN_DATE);
-      this.facts.addDate(column, DATE_STRING);
+      this.facts.addDate(column, seen.DATE_STRING);
     } else {
       const notations = this.#notationsOf(forms, column, bytes, from, to);
       if ((notations & bits.NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
@@ -306,8 +296,8 @@ export class TextForms {
       form.order = order;
       form.words = this.#words;
       const length = readAnyDate(bytes, start, end, form, this.#scratch);
-      const kind = length < 0 ? OTHER : classifyString(this.#scratch, 0, length);
-      if (kind === OTHER) continue;
+      const kind = length < 0 ? seen.OTHER : classifyString(this.#scratch, 0, length);
+      if (kind === seen.OTHER) continue;
       found |= bit;
       hasShortYear ||= lastDate.hasShortYear;
       daysRead[order] = daysOf(this.#scratch);
@@ -374,8 +364,8 @@ export class TextForms {
   /** Records what the number in `#scratch` shows about its column. Returns whether a number type can store it. */
   #noteNumber({ decimal }: NumberSigns, length: number, column: number): boolean {
     const found = classifyNumber(this.#scratch, 0, length);
-    if (found !== WHOLE && found !== EXACT) return false;
-    if (found === EXACT)
+    if (found !== seen.WHOLE && found !== seen.EXACT) return false;
+    if (found === seen.EXACT)
       this.facts.add(column, decimal === COMMA ? of.FRACTION_BY_COMMA : of.FRACTION_BY_POINT);
     return true;
   }
@@ -424,15 +414,15 @@ function hasPointOrComma(bytes: Buffer, start: number, end: number): boolean {
 /** Returns the notations that a column may have after a value of the class `found` (seen.ts). */
 function notationsWithClass(found: number): number {
   switch (found) {
-    case WHOLE:
-    case EXACT:
+    case seen.WHOLE:
+    case seen.EXACT:
       return bits.NUMBER_FORMS | bits.PLAIN_NUMBER;
-    case DATE_STRING:
-    case DATE_CELL:
+    case seen.DATE_STRING:
+    case seen.DATE_CELL:
       return bits.DATE_FORMS | bits.PLAIN_DATE;
-    case TIMESTAMP_STRING:
-    case TIMESTAMPTZ_STRING:
-    case TIMESTAMP_CELL:
+    case seen.TIMESTAMP_STRING:
+    case seen.TIMESTAMPTZ_STRING:
+    case seen.TIMESTAMP_CELL:
       return bits.DATE_FORMS;
     default:
       return 0;
@@ -442,7 +432,7 @@ function notationsWithClass(found: number): number {
 /** Returns the form of `bits.PLAIN_FORMS` that the text has; 0: none. */
 function plainForm(kind: number, bytes: Buffer, start: number, end: number): number {
   if (kind === TEXT && textKind(bytes, start, end) === NUMBER) return bits.PLAIN_NUMBER;
-  return classifyString(bytes, start, end) === DATE_STRING ? bits.PLAIN_DATE : 0;
+  return classifyString(bytes, start, end) === seen.DATE_STRING ? bits.PLAIN_DATE : 0;
 }
 
 function formsOf(forms: number): FormHint['forms'] {

@@ -1,18 +1,4 @@
-import {
-  ERROR_CELL,
-  FORMULA_WITHOUT_VALUE,
-  NANOSECONDS,
-  NOT_IN_DATE_ORDER,
-  NOT_IN_NUMBER_FORM,
-  REPEATED_KEY,
-  ROW_NOT_AN_OBJECT,
-  SAME_COLUMN_NAME,
-  SERIAL_OUT_OF_RANGE,
-  TEXT_AFTER_ESCAPED_QUOTE,
-  TEXT_AFTER_QUOTE,
-  UNREADABLE_CELL,
-  UNREADABLE_VALUE,
-} from '../../core/cells/cell-kind.ts';
+import * as kinds from '../../core/cells/cell-kind.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 
@@ -110,52 +96,52 @@ const TIME_FORM = 'expected HH:MM:SS';
 const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offset as Z or +HH:MM';
 
 const problems = new Map<number, [code: ProblemCode, detail: string | ((type: ColumnType) => string)]>([
-  [REPEATED_KEY, ['repeated-key', 'this key occurs more than once in the row']],
+  [kinds.REPEATED_KEY, ['repeated-key', 'this key occurs more than once in the row']],
   [
-    SAME_COLUMN_NAME,
+    kinds.SAME_COLUMN_NAME,
     [
       'repeated-column',
       'another key of the rows is flattened to the same column name: send another flatten_separator',
     ],
   ],
-  [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
+  [kinds.ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
   [
-    ERROR_CELL,
+    kinds.ERROR_CELL,
     [
       'error-cell',
       'the cell holds an error: fix its formula, or load such cells as NULL with cell_errors=null',
     ],
   ],
   [
-    FORMULA_WITHOUT_VALUE,
+    kinds.FORMULA_WITHOUT_VALUE,
     [
       'formula-without-value',
       'the workbook holds no result of this formula: open, recalculate and save it, or load such cells as NULL with cell_errors=null',
     ],
   ],
   [
-    SERIAL_OUT_OF_RANGE,
+    kinds.SERIAL_OUT_OF_RANGE,
     [
       'date-out-of-range',
       'the cell has a date format, and its number is not a day in the calendar of the workbook (from 1900-01-01, or 1904-01-01, to 9999-12-31): correct the cell, load such cells as NULL with cell_errors=null, or load the column as text, which stores the number',
     ],
   ],
   [
-    UNREADABLE_CELL,
+    kinds.UNREADABLE_CELL,
     [
       'unreadable-cell',
       'the content of the cell is not of the type that the file gives it, or the number format of the cell is missing in the file: correct the cell in a spreadsheet program and save the file again',
     ],
   ],
   [
-    NANOSECONDS,
+    kinds.NANOSECONDS,
     [
       'has-nanoseconds',
       'PostgreSQL stores microseconds, and the value has nanoseconds: round the column in the program that writes the file',
     ],
   ],
   [
-    UNREADABLE_VALUE,
+    kinds.UNREADABLE_VALUE,
     [
       'unreadable-cell',
       'the value is not of the type that the file states for its column: correct it in the program that writes the file',
@@ -163,28 +149,28 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
   ],
   [BYTES_NOT_TEXT, ['bytes-not-text', 'the bytes are not a text in UTF-8; a column of bytea stores them']],
   [
-    TEXT_AFTER_QUOTE,
+    kinds.TEXT_AFTER_QUOTE,
     [
       'text-behind-quote',
       'text follows the closing quote: write a quote within a quoted field twice, as in "say ""five""". If the quotes of this file are text, send quote=none',
     ],
   ],
   [
-    TEXT_AFTER_ESCAPED_QUOTE,
+    kinds.TEXT_AFTER_ESCAPED_QUOTE,
     [
       'text-behind-quote',
       'text follows the closing quote, because the backslash before this quote does not escape it: send escape=\\ (in a URL escape=%5C)',
     ],
   ],
   [
-    NOT_IN_NUMBER_FORM,
+    kinds.NOT_IN_NUMBER_FORM,
     [
       'not-in-number-form',
       'not a number in the notation of the request, or with values=natural of its column: decimal_sign comes before the decimals, and thousands_sign separates groups of three digits',
     ],
   ],
   [
-    NOT_IN_DATE_ORDER,
+    kinds.NOT_IN_DATE_ORDER,
     [
       'not-in-date-order',
       'not a date in the order that date_order says, or with values=natural the other values of its column: with date_order=dmy it is written as in 21/11/2026, with mdy as in 11/21/2026, with ymd as in 2026/11/21',

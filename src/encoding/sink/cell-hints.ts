@@ -4,15 +4,7 @@ import { QUOTE } from '../../core/bytes/ascii.ts';
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { asNull, queryText } from '../infer/query-text.ts';
 import { isNullWord, parameterReading } from '../infer/text-forms.ts';
-import {
-  NO_SUCH_DATE,
-  NOT_A_DATE,
-  NOT_A_NUMBER,
-  NOT_A_TIME,
-  NOT_A_TIMESTAMP,
-  NOT_A_WHOLE_NUMBER,
-  NOT_NULL,
-} from '../problems/cell-problems.ts';
+import * as problems from '../problems/cell-problems.ts';
 import { shortenBytes, shortenValue } from '../problems/problems.ts';
 
 /** Returns a hint for a problem that the value itself does not explain. */
@@ -23,11 +15,15 @@ export function hintFor(
   hasDefault: boolean,
   isOfSheet: boolean,
 ): string {
-  if (problem === NOT_NULL) return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
+  if (problem === problems.NOT_NULL)
+    return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
   if (kind === STRING && isDispensable) {
     return `; if there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
   }
-  const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
+  const wantsMoment =
+    problem === problems.NOT_A_DATE ||
+    problem === problems.NOT_A_TIME ||
+    problem === problems.NOT_A_TIMESTAMP;
   if (wantsMoment && kind === STRING && isOfSheet) {
     return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
   }
@@ -48,8 +44,11 @@ export function notationHint(
   if (kind !== STRING && kind !== TEXT) return '';
   const word = shortenBytes(bytes, start, end);
   if (word !== '' && isNullWord(word)) return `; send ${queryText(asNull([word]))} to load it as NULL`;
-  const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
-  if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
+  const isDate =
+    problem === problems.NOT_A_DATE ||
+    problem === problems.NOT_A_TIMESTAMP ||
+    problem === problems.NO_SUCH_DATE;
+  if (!isDate && problem !== problems.NOT_A_NUMBER && problem !== problems.NOT_A_WHOLE_NUMBER) return '';
   const parameters = parameterReading(isDate, bytes, start, end);
   if (parameters !== undefined) return `; send ${parameters} to read it`;
   return end - start > maxHintBytes ? '' : partToLeaveOut(isDate, bytes.toString('utf8', start, end));

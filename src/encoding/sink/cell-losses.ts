@@ -6,16 +6,7 @@ import type { LocateCell } from '../../core/cells/cell-sink.ts';
 import type { Warning } from '../../core/errors.ts';
 import type { WarningCode } from '../../core/warning-codes.ts';
 import type { LoadColumn } from '../columns/load-column.ts';
-import {
-  DATE_LEFT_OUT,
-  DIGITS_ROUNDED,
-  FRACTION_ROUNDED,
-  KEYS_REPEATED,
-  lossKinds,
-  OFFSET_LEFT_OUT,
-  SIGN_LEFT_OUT,
-  TIME_LEFT_OUT,
-} from '../encoders/losses.ts';
+import * as losses from '../encoders/losses.ts';
 import { shortenValue } from '../problems/problems.ts';
 import { asDoubles, describeRounded } from '../problems/rounded-digits.ts';
 
@@ -25,15 +16,15 @@ export class CellLosses {
   readonly #firstRows: Int32Array;
 
   constructor(columnCount: number) {
-    this.#counts = new Float64Array(columnCount * lossKinds);
-    this.#firstRows = new Int32Array(columnCount * lossKinds);
+    this.#counts = new Float64Array(columnCount * losses.lossKinds);
+    this.#firstRows = new Int32Array(columnCount * losses.lossKinds);
   }
 
   /** Counts the losses of one value. @param bits bits of losses.ts */
   note(column: number, row: number, bits: number): void {
-    for (let kind = 0; kind < lossKinds; kind++) {
+    for (let kind = 0; kind < losses.lossKinds; kind++) {
       if ((bits & (1 << kind)) === 0) continue;
-      const at = column * lossKinds + kind;
+      const at = column * losses.lossKinds + kind;
       if (this.#counts[at] === 0) this.#firstRows[at] = row;
       this.#counts[at]!++;
     }
@@ -53,14 +44,14 @@ export class CellLosses {
   ): Warning[] {
     return columns.flatMap((column, index) =>
       descriptions.flatMap(({ bit, code, describe }): Warning[] => {
-        const at = index * lossKinds + Math.log2(bit);
+        const at = index * losses.lossKinds + Math.log2(bit);
         const count = this.#counts[at]!;
         if (count === 0) return [];
         const row = this.#firstRows[at]!;
         const place = locate(row, sourceColumn(index), column.name).cell ?? `row ${row}`;
         const values = count === 1 ? 'one value' : `${count} values`;
         const of = `${values} of "${shortenValue(column.name)}"`;
-        const isOfDoubles = bit === DIGITS_ROUNDED || bit === SIGN_LEFT_OUT;
+        const isOfDoubles = bit === losses.DIGITS_ROUNDED || bit === losses.SIGN_LEFT_OUT;
         const choices = isOfDoubles && areInferred ? { choices: [asDoubles] } : {};
         return [{ code, column: column.name, detail: describe(of, place, column.type.name), ...choices }];
       }),
@@ -81,42 +72,42 @@ interface LossDescription {
 
 const descriptions: LossDescription[] = [
   {
-    bit: DIGITS_ROUNDED,
+    bit: losses.DIGITS_ROUNDED,
     code: 'digits-rounded',
     describe: (of, place) => describeRounded(of, place, 'were'),
   },
   {
-    bit: SIGN_LEFT_OUT,
+    bit: losses.SIGN_LEFT_OUT,
     code: 'sign-left-out',
     describe: (of, place, type) =>
       `The minus sign before zero of ${of} was left out (first in ${place}), because the type ${type} has no -0. A column of the type double precision keeps it.`,
   },
   {
-    bit: TIME_LEFT_OUT,
+    bit: losses.TIME_LEFT_OUT,
     code: 'time-left-out',
     describe: (of, place, type) =>
       `The time of day of ${of} was left out (first in ${place}), because the type ${type} does not hold it. A column of the type timestamp keeps it.`,
   },
   {
-    bit: DATE_LEFT_OUT,
+    bit: losses.DATE_LEFT_OUT,
     code: 'date-left-out',
     describe: (of, place, type) =>
       `The date of ${of} was left out (first in ${place}), because the type ${type} does not hold it. A column of the type timestamp keeps it.`,
   },
   {
-    bit: OFFSET_LEFT_OUT,
+    bit: losses.OFFSET_LEFT_OUT,
     code: 'offset-left-out',
     describe: (of, place, type) =>
       `The offset from UTC of ${of} was left out (first in ${place}), because the type ${type} does not hold it; the date and time were not converted. A column of the type timestamptz keeps the instant.`,
   },
   {
-    bit: FRACTION_ROUNDED,
+    bit: losses.FRACTION_ROUNDED,
     code: 'fraction-rounded',
     describe: (of, place) =>
       `The seconds of ${of} were rounded to microseconds (first in ${place}), the finest unit of PostgreSQL. A column of the type text keeps every digit.`,
   },
   {
-    bit: KEYS_REPEATED,
+    bit: losses.KEYS_REPEATED,
     code: 'repeated-keys',
     describe: (of, place) =>
       `In ${of} an object names a key twice (first in ${place}); jsonb kept only the last value of the key. A column of the type json keeps both.`,

@@ -6,19 +6,7 @@
  * and a space, or a `T`.
  */
 
-import {
-  COLON,
-  COMMA,
-  isDigit,
-  MINUS,
-  PLUS,
-  POINT,
-  SLASH,
-  SPACE,
-  UPPER_T,
-  UPPER_Z,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { WordList } from './natural/word-list.ts';
 
 export const DAY_MONTH_YEAR = 1;
@@ -56,7 +44,7 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   const first = readDigits(bytes, end);
   const firstDigits = at - start;
   const separator = at < end ? bytes[at]! : 0;
-  if (separator !== SLASH && separator !== POINT && separator !== MINUS) return -1;
+  if (separator !== ascii.SLASH && separator !== ascii.POINT && separator !== ascii.MINUS) return -1;
   skipSeparator(bytes, end, separator);
   const secondStart = at;
   const second = readDigits(bytes, end);
@@ -90,9 +78,9 @@ export function writeDate(
   const year = isShort ? writtenYear + (writtenYear < FIRST_YEAR_OF_1900 ? 2000 : 1900) : writtenYear;
   writeTwoDigits(out, 0, Math.trunc(year / 100));
   writeTwoDigits(out, 2, year % 100);
-  out[4] = MINUS;
+  out[4] = ascii.MINUS;
   writeTwoDigits(out, 5, month);
-  out[7] = MINUS;
+  out[7] = ascii.MINUS;
   writeTwoDigits(out, 8, day);
 }
 
@@ -110,18 +98,18 @@ export function readTimeAt(bytes: Buffer, from: number, end: number, out: Buffer
  */
 function copyPaddedDate(bytes: Buffer, start: number, order: number, out: Buffer): boolean {
   const separator = bytes[start + 2]!;
-  if (separator !== POINT && separator !== SLASH && separator !== MINUS) return false;
+  if (separator !== ascii.POINT && separator !== ascii.SLASH && separator !== ascii.MINUS) return false;
   if (bytes[start + 5] !== separator) return false;
   for (let place = start; place < start + 10; place += 1) {
-    if (!isDigit(bytes[place]!) && place !== start + 2 && place !== start + 5) return false;
+    if (!ascii.isDigit(bytes[place]!) && place !== start + 2 && place !== start + 5) return false;
   }
   const month = order === MONTH_DAY_YEAR ? start : start + 3;
   const day = order === MONTH_DAY_YEAR ? start + 3 : start;
   for (let digit = 0; digit < 4; digit += 1) out[digit] = bytes[start + 6 + digit]!;
-  out[4] = MINUS;
+  out[4] = ascii.MINUS;
   out[5] = bytes[month]!;
   out[6] = bytes[month + 1]!;
-  out[7] = MINUS;
+  out[7] = ascii.MINUS;
   out[8] = bytes[day]!;
   out[9] = bytes[day + 1]!;
   lastDate.hasShortYear = false;
@@ -130,29 +118,30 @@ function copyPaddedDate(bytes: Buffer, start: number, order: number, out: Buffer
 
 /** Reads the time after a date into `out`, from its 11th byte on. Returns the length written, or -1. */
 function readTimeAfter(bytes: Buffer, end: number, out: Buffer): number {
-  if (bytes[at] === UPPER_T) {
+  if (bytes[at] === ascii.UPPER_T) {
     at += 1;
   } else {
-    if (bytes[at] === COMMA) at += 1;
+    if (bytes[at] === ascii.COMMA) at += 1;
     const space = at;
-    while (at < end && bytes[at] === SPACE) at += 1;
+    while (at < end && bytes[at] === ascii.SPACE) at += 1;
     if (at === space || at === end) return -1;
   }
   let hours = readTwoDigits(bytes, end, false);
-  if (hours < 0 || at >= end || bytes[at] !== COLON) return -1;
+  if (hours < 0 || at >= end || bytes[at] !== ascii.COLON) return -1;
   at += 1;
   const minutes = readTwoDigits(bytes, end, true);
   if (minutes < 0) return -1;
   let seconds = 0;
   let length = 19;
-  if (at < end && bytes[at] === COLON) {
+  if (at < end && bytes[at] === ascii.COLON) {
     at += 1;
     seconds = readTwoDigits(bytes, end, true);
     if (seconds < 0) return -1;
-    if (at < end && bytes[at] === POINT) {
+    if (at < end && bytes[at] === ascii.POINT) {
       const point = at;
       out[length++] = bytes[at++]!;
-      while (at < end && isDigit(bytes[at]!) && at - point <= FRACTION_DIGITS) out[length++] = bytes[at++]!;
+      while (at < end && ascii.isDigit(bytes[at]!) && at - point <= FRACTION_DIGITS)
+        out[length++] = bytes[at++]!;
       if (at === point + 1) return -1;
     }
   }
@@ -161,11 +150,11 @@ function readTimeAfter(bytes: Buffer, end: number, out: Buffer): number {
     if (hours === 0 || hours > 12) return -1;
     hours = (hours % 12) + (half === SMALL_P ? 12 : 0);
   }
-  out[10] = UPPER_T;
+  out[10] = ascii.UPPER_T;
   writeTwoDigits(out, 11, hours);
-  out[13] = COLON;
+  out[13] = ascii.COLON;
   writeTwoDigits(out, 14, minutes);
-  out[16] = COLON;
+  out[16] = ascii.COLON;
   writeTwoDigits(out, 17, seconds);
   return at === end ? length : readOffset(bytes, end, out, length);
 }
@@ -176,9 +165,9 @@ function readTimeAfter(bytes: Buffer, end: number, out: Buffer): number {
  */
 function readHalfOfDay(bytes: Buffer, end: number): number {
   let letter = at;
-  while (letter < end && bytes[letter] === SPACE) letter += 1;
+  while (letter < end && bytes[letter] === ascii.SPACE) letter += 1;
   const after = afterHalfOfDay(bytes, letter, end);
-  if (after < 0 || (after < end && bytes[after] !== SPACE)) return 0;
+  if (after < 0 || (after < end && bytes[after] !== ascii.SPACE)) return 0;
   at = after;
   return bytes[letter]! | LOWER;
 }
@@ -187,10 +176,10 @@ function readHalfOfDay(bytes: Buffer, end: number): number {
 export function afterHalfOfDay(bytes: Buffer, letter: number, end: number): number {
   const half = letter < end ? bytes[letter]! | LOWER : 0;
   if (half !== SMALL_A && half !== SMALL_P) return -1;
-  const points = letter + 1 < end && bytes[letter + 1] === POINT ? 1 : 0;
+  const points = letter + 1 < end && bytes[letter + 1] === ascii.POINT ? 1 : 0;
   const after = letter + 2 + 2 * points;
   if (after > end || (bytes[letter + 1 + points]! | LOWER) !== SMALL_M) return -1;
-  return points === 0 || bytes[after - 1] === POINT ? after : -1;
+  return points === 0 || bytes[after - 1] === ascii.POINT ? after : -1;
 }
 
 /**
@@ -199,26 +188,26 @@ export function afterHalfOfDay(bytes: Buffer, letter: number, end: number): numb
  */
 function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): number {
   let length = written;
-  if (bytes[at] === SPACE && at + 1 < end) at += 1;
+  if (bytes[at] === ascii.SPACE && at + 1 < end) at += 1;
   if (end - at === 3 && zoneNames.find(bytes, at, end) !== 0) {
-    out[length] = UPPER_Z;
+    out[length] = ascii.UPPER_Z;
     return length + 1;
   }
   const sign = bytes[at]!;
   out[length++] = sign;
   at += 1;
-  if (sign === UPPER_Z) return at === end ? length : -1;
-  if (sign !== PLUS && sign !== MINUS) return -1;
+  if (sign === ascii.UPPER_Z) return at === end ? length : -1;
+  if (sign !== ascii.PLUS && sign !== ascii.MINUS) return -1;
   const hours = readTwoDigits(bytes, end, true);
   if (hours < 0) return -1;
   let minutes = 0;
   if (at < end) {
-    if (bytes[at] === COLON) at += 1;
+    if (bytes[at] === ascii.COLON) at += 1;
     minutes = readTwoDigits(bytes, end, true);
   }
   if (minutes < 0 || at !== end) return -1;
   writeTwoDigits(out, length, hours);
-  out[length + 2] = COLON;
+  out[length + 2] = ascii.COLON;
   writeTwoDigits(out, length + 3, minutes);
   return length + 5;
 }
@@ -230,26 +219,26 @@ const zoneNames = new WordList([
 
 function skipSeparator(bytes: Buffer, end: number, separator: number): void {
   at += 1;
-  if (separator === POINT && at < end && bytes[at] === SPACE) at += 1;
+  if (separator === ascii.POINT && at < end && bytes[at] === ascii.SPACE) at += 1;
 }
 
 /** Reads a number of at most four digits at `at`. The caller checks how many digits there were. */
 function readDigits(bytes: Buffer, end: number): number {
   const stop = Math.min(end, at + 4);
   let value = 0;
-  while (at < stop && isDigit(bytes[at]!)) value = value * 10 + (bytes[at++]! - ZERO);
+  while (at < stop && ascii.isDigit(bytes[at]!)) value = value * 10 + (bytes[at++]! - ascii.ZERO);
   return value;
 }
 
 /** Reads a number of two digits or, unless `mustBeTwo`, of one digit; -1: there is no such number. */
 function readTwoDigits(bytes: Buffer, end: number, mustBeTwo: boolean): number {
-  if (at >= end || !isDigit(bytes[at]!)) return -1;
-  const tens = bytes[at++]! - ZERO;
-  if (at < end && isDigit(bytes[at]!)) return tens * 10 + (bytes[at++]! - ZERO);
+  if (at >= end || !ascii.isDigit(bytes[at]!)) return -1;
+  const tens = bytes[at++]! - ascii.ZERO;
+  if (at < end && ascii.isDigit(bytes[at]!)) return tens * 10 + (bytes[at++]! - ascii.ZERO);
   return mustBeTwo ? -1 : tens;
 }
 
 function writeTwoDigits(out: Buffer, position: number, value: number): void {
-  out[position] = ZERO + Math.trunc(value / 10);
-  out[position + 1] = ZERO + (value % 10);
+  out[position] = ascii.ZERO + Math.trunc(value / 10);
+  out[position + 1] = ascii.ZERO + (value % 10);
 }

@@ -10,15 +10,7 @@
 import { APOSTROPHE, COMMA, isDigit, MINUS, PLUS, POINT, SPACE, ZERO } from '../../core/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart } from '../../core/bytes/white-space.ts';
 import { daysFromCivil } from '../../core/cells/calendar.ts';
-import {
-  DATE,
-  NOT_IN_DATE_ORDER,
-  NOT_IN_NUMBER_FORM,
-  NULL,
-  NUMBER,
-  STRING,
-  TEXT,
-} from '../../core/cells/cell-kind.ts';
+import * as kinds from '../../core/cells/cell-kind.ts';
 import {
   ANY_VALUE,
   type CellSink,
@@ -93,7 +85,7 @@ export class TextReadingSink extends ForwardingSink {
   }
 
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    if (kind === STRING || kind === TEXT) this.#text(column, kind, bytes, start, end);
+    if (kind === kinds.STRING || kind === kinds.TEXT) this.#text(column, kind, bytes, start, end);
     else this.inner.cell(column, kind, bytes, start, end);
   }
 
@@ -106,8 +98,8 @@ export class TextReadingSink extends ForwardingSink {
       if (bytes[to - 1]! <= SPACE || bytes[to - 1]! > LAST_ASCII) end = trimmedEnd(bytes, start, to);
     }
     // In a text file, an empty text cannot be distinguished from no value.
-    if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
-      this.inner.cell(column, NULL, bytes, start, start);
+    if ((kind === kinds.TEXT && start === end) || this.#isNull(bytes, start, end)) {
+      this.inner.cell(column, kinds.NULL, bytes, start, start);
       return;
     }
     switch (this.#wanted[column]) {
@@ -139,14 +131,14 @@ export class TextReadingSink extends ForwardingSink {
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
     // A plus sign must not be lost, as in `+49 30`, so such a text stays text.
-    if (length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER) {
+    if (length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === kinds.NUMBER) {
       this.inner.original?.(this.#scratch, bytes, start, end);
-      this.inner.cell(column, NUMBER, this.#scratch, 0, length);
+      this.inner.cell(column, kinds.NUMBER, this.#scratch, 0, length);
       return;
     }
     // A number that is not written with the signs of the request is text: for example `1.5`, if the decimal sign is a comma.
-    const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
-    this.inner.cell(column, isOther ? STRING : kind, bytes, start, end);
+    const isOther = kind === kinds.TEXT && textKind(bytes, start, end) === kinds.NUMBER;
+    this.inner.cell(column, isOther ? kinds.STRING : kind, bytes, start, end);
   }
 
   /**
@@ -162,7 +154,7 @@ export class TextReadingSink extends ForwardingSink {
       this.#putDate(column, this.#scratch, 0, bytes, start, end);
     } else {
       this.inner.original?.(this.#scratch, bytes, start, end);
-      this.inner.cell(column, STRING, this.#scratch, 0, length);
+      this.inner.cell(column, kinds.STRING, this.#scratch, 0, length);
     }
     return true;
   }
@@ -172,7 +164,7 @@ export class TextReadingSink extends ForwardingSink {
     const year = numberAt(iso, at, 4);
     const days = daysFromCivil(year, numberAt(iso, at + 5, 2), numberAt(iso, at + 8, 2));
     this.inner.original?.(READ_AS_MOMENT, bytes, start, end);
-    this.inner.moment(column, DATE, days, 0);
+    this.inner.moment(column, kinds.DATE, days, 0);
   }
 
   #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -185,7 +177,7 @@ export class TextReadingSink extends ForwardingSink {
     while (at < end && isDigit(bytes[at]!)) at += 1;
     if (at === end && at > firstDigit) {
       // A number without decimal and thousands signs is the same in all notations.
-      this.inner.cell(column, TEXT, bytes, start, end);
+      this.inner.cell(column, kinds.TEXT, bytes, start, end);
       return;
     }
     // A text without digits is `NaN`, `Infinity`, or not a number.
@@ -195,11 +187,11 @@ export class TextReadingSink extends ForwardingSink {
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
     if (length < 0) {
-      this.inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
+      this.inner.fault(column, kinds.NOT_IN_NUMBER_FORM, bytes, start, end);
       return;
     }
     this.inner.original?.(this.#scratch, bytes, start, end);
-    this.inner.cell(column, TEXT, this.#scratch, 0, length);
+    this.inner.cell(column, kinds.TEXT, this.#scratch, 0, length);
   }
 
   #date(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -211,7 +203,7 @@ export class TextReadingSink extends ForwardingSink {
       return;
     }
     if (this.#dateForm.order > 0 && start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end)) {
-      this.inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
+      this.inner.fault(column, kinds.NOT_IN_DATE_ORDER, bytes, start, end);
       return;
     }
     this.inner.cell(column, kind, bytes, start, end);

@@ -2,14 +2,7 @@
  * Notes the values of an upload that do not fit the types of an existing table's columns (`misfits=widen`), and finds the narrowest types that
  * keep them. The encoding sink passes it each value that its encoder refuses, and each value of a type that may lose a part of it.
  */
-import {
-  ARRAY,
-  NOT_IN_DATE_ORDER,
-  NOT_IN_NUMBER_FORM,
-  NULL,
-  STRING,
-  TEXT,
-} from '../../core/cells/cell-kind.ts';
+import * as kinds from '../../core/cells/cell-kind.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import type { ColumnType, LoadColumn } from '../columns/load-column.ts';
 import type { EncodeElement } from '../encoders/array-shape.ts';
@@ -109,7 +102,7 @@ export class Misfits {
     end: number,
   ): void {
     const original = this.#original[target];
-    if (original === undefined || kind === NULL || problem === TOO_COSTLY) return;
+    if (original === undefined || kind === kinds.NULL || problem === TOO_COSTLY) return;
     if (problem === 0 && original.loss.kind === NOTHING) return;
     if (this.#columns[target]!.type.kind === 'array') {
       this.#array(target, problem, kind, bytes, start, end);
@@ -123,7 +116,7 @@ export class Misfits {
   #array(target: number, problem: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const original = this.#original[target]!;
     const { encoder } = this.#targets[target]!;
-    if (kind !== ARRAY && kind !== STRING && kind !== TEXT) return;
+    if (kind !== kinds.ARRAY && kind !== kinds.STRING && kind !== kinds.TEXT) return;
     const noted = losses.ofCell;
     const out = this.#arrayScratch;
     out.rewind();
@@ -139,7 +132,15 @@ export class Misfits {
       out.int32(-1);
       return 0;
     };
-    const left = encodeArray(out, encoder, kind === TEXT ? STRING : kind, bytes, start, end, fitElement);
+    const left = encodeArray(
+      out,
+      encoder,
+      kind === kinds.TEXT ? kinds.STRING : kind,
+      bytes,
+      start,
+      end,
+      fitElement,
+    );
     losses.ofCell = noted;
     out.clear();
     if (left === 0 && problem !== 0) this.#solved += 1;
@@ -180,7 +181,7 @@ export class Misfits {
     const current = this.#current[target];
     const { identity, type } = this.#columns[target]!;
     if (current === undefined || identity !== 'none' || type.kind === 'array') return;
-    if (!this.#toText || (fault !== NOT_IN_NUMBER_FORM && fault !== NOT_IN_DATE_ORDER)) return;
+    if (!this.#toText || (fault !== kinds.NOT_IN_NUMBER_FORM && fault !== kinds.NOT_IN_DATE_ORDER)) return;
     this.#solved += 1;
     if (current.type.oid !== text.oid) this.#replace(target, current, fittingOf(text, columnEncoder(text)!));
   }

@@ -5,16 +5,7 @@
 
 import { COLON, isDigit, POINT, ZERO } from '../../../core/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart } from '../../../core/bytes/white-space.ts';
-import {
-  FALSE,
-  NOT_IN_DATE_ORDER,
-  NOT_IN_NUMBER_FORM,
-  NULL,
-  STRING,
-  TEXT,
-  TIME,
-  TRUE,
-} from '../../../core/cells/cell-kind.ts';
+import * as kinds from '../../../core/cells/cell-kind.ts';
 import { type CellSink, READ_AS_MOMENT, TEXT_VALUE } from '../../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
 import { maxDateBytes } from '../date-form.ts';
@@ -74,14 +65,14 @@ export class NaturalReadingSink extends ForwardingSink {
 
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const notation = this.#notations[column];
-    if (notation === undefined || (kind !== TEXT && kind !== STRING)) {
+    if (notation === undefined || (kind !== kinds.TEXT && kind !== kinds.STRING)) {
       this.inner.cell(column, kind, bytes, start, end);
       return;
     }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
     // In a text file, white space alone cannot be distinguished from no value.
-    if (from === to && kind === TEXT) this.inner.cell(column, NULL, bytes, start, end);
+    if (from === to && kind === kinds.TEXT) this.inner.cell(column, kinds.NULL, bytes, start, end);
     else if (!this.#reads(column, notation, bytes, from, to))
       this.inner.cell(column, kind, bytes, start, end);
   }
@@ -103,7 +94,7 @@ export class NaturalReadingSink extends ForwardingSink {
       case 'words': {
         const word = this.#words.trueFalse.find(bytes, start, end);
         if (word === 0) return false;
-        this.inner.cell(column, (word & IS_TRUE) === 0 ? FALSE : TRUE, bytes, start, end);
+        this.inner.cell(column, (word & IS_TRUE) === 0 ? kinds.FALSE : kinds.TRUE, bytes, start, end);
         return true;
       }
     }
@@ -115,12 +106,12 @@ export class NaturalReadingSink extends ForwardingSink {
     const length = readAnyDate(bytes, start, end, this.#dateForm, this.#scratch);
     if (length < 0) {
       if (start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end))
-        this.inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
-      else this.inner.cell(column, STRING, bytes, start, end);
+        this.inner.fault(column, kinds.NOT_IN_DATE_ORDER, bytes, start, end);
+      else this.inner.cell(column, kinds.STRING, bytes, start, end);
       return true;
     }
     this.inner.original?.(this.#scratch, bytes, start, end);
-    this.inner.cell(column, STRING, this.#scratch, 0, length);
+    this.inner.cell(column, kinds.STRING, this.#scratch, 0, length);
     return true;
   }
 
@@ -138,11 +129,11 @@ export class NaturalReadingSink extends ForwardingSink {
     if (length < 0 && !isPercent) length = readNumber(bytes, start, end, signs, this.#scratch);
     if (length < 0) {
       if (!hasDigit(bytes, start, end)) return false;
-      this.inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
+      this.inner.fault(column, kinds.NOT_IN_NUMBER_FORM, bytes, start, end);
       return true;
     }
     this.inner.original?.(this.#scratch, bytes, start, end);
-    this.inner.cell(column, TEXT, this.#scratch, 0, length);
+    this.inner.cell(column, kinds.TEXT, this.#scratch, 0, length);
     return true;
   }
 
@@ -150,14 +141,14 @@ export class NaturalReadingSink extends ForwardingSink {
     if (!clock.isTime || clock.isInexact) return false;
     const { first, second, third, microseconds } = clock;
     this.inner.original?.(READ_AS_MOMENT, bytes, start, end);
-    this.inner.moment(column, TIME, 0, ((first * 60 + second) * 60 + third) * 1_000_000 + microseconds);
+    this.inner.moment(column, kinds.TIME, 0, ((first * 60 + second) * 60 + third) * 1_000_000 + microseconds);
     return true;
   }
 
   #putDuration(column: number, isMinutes: boolean, bytes: Buffer, start: number, end: number): boolean {
     if (clock.hasHalf || clock.isInexact) return false;
     if (!isMinutes || clock.hasThird) {
-      this.inner.cell(column, STRING, bytes, start, end);
+      this.inner.cell(column, kinds.STRING, bytes, start, end);
       return true;
     }
     // The time is written with hours, because PostgreSQL would read 02:30 as hours and minutes.
@@ -171,7 +162,7 @@ export class NaturalReadingSink extends ForwardingSink {
     out[9] = POINT;
     writeDigits(out, 10, microseconds, 6);
     this.inner.original?.(out, bytes, start, end);
-    this.inner.cell(column, STRING, out, 0, 16);
+    this.inner.cell(column, kinds.STRING, out, 0, 16);
     return true;
   }
 }
