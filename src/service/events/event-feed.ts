@@ -13,16 +13,7 @@ import { inBatches } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatements } from '../postgres/transaction.ts';
-import {
-  announceEvents,
-  maxNumbered,
-  numberEvents,
-  type OutboxState,
-  readEvents,
-  readState,
-  removeEvents,
-  type StoredEvent,
-} from './outbox.ts';
+import * as outbox from './outbox.ts';
 
 /** How long events are kept. */
 export const keptDays = 7;
@@ -91,8 +82,8 @@ export class EventFeed {
   }
 
   /** Returns the next events after a position. */
-  async read(after: number): Promise<StoredEvent[]> {
-    return readRows(this.#pool, readEvents(this.#schema, after, pageSize));
+  async read(after: number): Promise<outbox.StoredEvent[]> {
+    return readRows(this.#pool, outbox.readEvents(this.#schema, after, pageSize));
   }
 
   /** Waits at most a second for events after the position. Returns whether there are any. */
@@ -111,7 +102,7 @@ export class EventFeed {
   async removeOld(days = keptDays, size = removalSize): Promise<void> {
     // An event without a position was never read. It gets a position, so that readers can notice its removal.
     await this.#refresh();
-    const statements = removeEvents(this.#schema, days, size);
+    const statements = outbox.removeEvents(this.#schema, days, size);
     await inBatches(size, async () => (await runStatements(this.#pool, statements))[1]!.rows[0]?.count ?? 0);
   }
 
@@ -152,11 +143,11 @@ export class EventFeed {
   }
 
   /** Gives positions to all events that are new at this moment. */
-  async #refresh(): Promise<OutboxState> {
-    let [state] = await readRows<OutboxState>(this.#pool, readState(this.#schema));
+  async #refresh(): Promise<outbox.OutboxState> {
+    let [state] = await readRows<outbox.OutboxState>(this.#pool, outbox.readState(this.#schema));
     if (state!.isNew) {
-      await inBatches(maxNumbered, async () => {
-        const [, numbered, read] = await runStatements(this.#pool, numberEvents(this.#schema));
+      await inBatches(outbox.maxNumbered, async () => {
+        const [, numbered, read] = await runStatements(this.#pool, outbox.numberEvents(this.#schema));
         state = read!.rows[0];
         return numbered!.rowCount!;
       });
@@ -167,8 +158,8 @@ export class EventFeed {
   }
 
   async #announce(): Promise<void> {
-    const statements = announceEvents(this.#schema);
-    await inBatches(maxNumbered, async () => {
+    const statements = outbox.announceEvents(this.#schema);
+    await inBatches(outbox.maxNumbered, async () => {
       const results = await runStatements(this.#pool, statements);
       return results.at(-1)!.rows[0]?.count ?? 0;
     });

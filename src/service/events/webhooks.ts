@@ -21,31 +21,7 @@ import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
 import { type Outcome, sendWebhook } from './send-webhook.ts';
 import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
-import {
-  type CallerProgress,
-  type ClaimedDelivery,
-  claimDeliveries,
-  type DeliveryState,
-  type DeliveryView,
-  delayDelivery,
-  deleteWebhook,
-  disableWebhook,
-  endDeliveries,
-  endDelivery,
-  findWebhook,
-  insertDelivery,
-  insertWebhook,
-  type ListedWebhook,
-  listDeliveries,
-  listWebhooks,
-  makeDeliveries,
-  type NewWebhook,
-  readProgress,
-  removeDeliveries,
-  removeSurplus,
-  returnDelivery,
-  type WebhookView,
-} from './webhook-statements.ts';
+import * as queries from './webhook-statements.ts';
 
 export interface WebhooksOptions {
   schema: ServiceSchema;
@@ -117,15 +93,15 @@ export class Webhooks {
 
   /** Creates a webhook. Returns it with its secret, or what the caller has too many of. */
   async create(
-    webhook: Omit<NewWebhook, 'id' | 'secret' | 'position'>,
-  ): Promise<(WebhookView & { secret: string }) | 'webhooks' | 'patterns'> {
+    webhook: Omit<queries.NewWebhook, 'id' | 'secret' | 'position'>,
+  ): Promise<(queries.WebhookView & { secret: string }) | 'webhooks' | 'patterns'> {
     const { last } = await this.#options.feed.range();
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const row = { ...webhook, id: randomUUID(), secret, position: last };
     const max = { webhooks: maxWebhooksPerCaller, patterns: maxPatternsPerCaller };
-    const statements = insertWebhook(this.#options.schema, row, max);
+    const statements = queries.insertWebhook(this.#options.schema, row, max);
     const [, inserted, counted] = await runStatements(this.#options.pool, statements);
-    const created: WebhookView | undefined = inserted!.rows[0];
+    const created: queries.WebhookView | undefined = inserted!.rows[0];
     if (created === undefined) return counted!.rows[0].count < max.webhooks ? 'patterns' : 'webhooks';
     this.#wake();
     return { ...created, secret };
@@ -139,14 +115,17 @@ export class Webhooks {
     });
   }
 
-  async list(owner: Buffer): Promise<ListedWebhook[]> {
-    return readRows(this.#options.pool, listWebhooks(this.#options.schema, owner, maxPendingPerCaller));
+  async list(owner: Buffer): Promise<queries.ListedWebhook[]> {
+    return readRows(
+      this.#options.pool,
+      queries.listWebhooks(this.#options.schema, owner, maxPendingPerCaller),
+    );
   }
 
   /** Returns the webhook; undefined: the caller has none with this id. */
-  async find(id: string, owner: Buffer): Promise<WebhookView | undefined> {
+  async find(id: string, owner: Buffer): Promise<queries.WebhookView | undefined> {
     const { pool, schema } = this.#options;
-    return (await readRows<WebhookView>(pool, findWebhook(schema, id, owner)))[0];
+    return (await readRows<queries.WebhookView>(pool, queries.findWebhook(schema, id, owner)))[0];
   }
 
   /**
@@ -154,14 +133,14 @@ export class Webhooks {
    *
    * @returns the webhook as it was; undefined: the caller has none with this id
    */
-  async remove(id: string, owner: Buffer): Promise<WebhookView | undefined> {
+  async remove(id: string, owner: Buffer): Promise<queries.WebhookView | undefined> {
     const { pool, schema } = this.#options;
     const found = await this.find(id, owner);
     if (found === undefined) return undefined;
     let atMost = batch;
     await inBatches(1, async () => {
       try {
-        const [, deliveries, webhooks] = await runStatements(pool, deleteWebhook(schema, id, atMost));
+        const [, deliveries, webhooks] = await runStatements(pool, queries.deleteWebhook(schema, id, atMost));
         return webhooks!.rowCount === 0 ? deliveries!.rowCount! : 0;
       } catch (error) {
         // On a busy server the statement takes too long.
@@ -175,9 +154,9 @@ export class Webhooks {
 
   async deliveries(
     id: string,
-    filter: { state: DeliveryState | undefined; limit: number },
-  ): Promise<DeliveryView[]> {
-    return readRows(this.#options.pool, listDeliveries(this.#options.schema, id, filter));
+    filter: { state: queries.DeliveryState | undefined; limit: number },
+  ): Promise<queries.DeliveryView[]> {
+    return readRows(this.#options.pool, queries.listDeliveries(this.#options.schema, id, filter));
   }
 
   /** Sends a test event to this webhook only. @returns the id of the event; undefined: the webhook is disabled or paused */
@@ -186,8 +165,8 @@ export class Webhooks {
     const event = pingEvent(webhook, id, new Date());
     const { pool, schema } = this.#options;
     const statements = [
-      insertDelivery(schema, webhook, { id, event }, maxPendingPerCaller),
-      removeSurplus(schema, owner, maxKeptPerCaller),
+      queries.insertDelivery(schema, webhook, { id, event }, maxPendingPerCaller),
+      queries.removeSurplus(schema, owner, maxKeptPerCaller),
     ];
     const [inserted] = await runStatements(pool, statements);
     this.#wake();
@@ -213,7 +192,9 @@ export class Webhooks {
   async #work(): Promise<boolean> {
     const { schema, feed, recordPool } = this.#options;
     await this.#tidyUp();
-    const progress = await this.#inTurn(() => readRows<CallerProgress>(recordPool, readProgress(schema)));
+    const progress = await this.#inTurn(() =>
+      readRows<queries.CallerProgress>(recordPool, queries.readProgress(schema)),
+    );
     if (progress.length === 0) return false;
     const { last } = await feed.range();
     for (const caller of progress) {
@@ -224,13 +205,15 @@ export class Webhooks {
   }
 
   /** Makes deliveries of the next events for the webhooks of one caller. It never rejects. @returns whether more events can follow at once */
-  async #makeSome({ owner, webhooks, patterns }: CallerProgress, last: number): Promise<boolean> {
+  async #makeSome({ owner, webhooks, patterns }: queries.CallerProgress, last: number): Promise<boolean> {
     const { schema, recordPool } = this.#options;
     const maxPending = shareOf(maxPendingPerCaller, webhooks);
     const events = Math.min(shareOf(maxComparisons, webhooks + patterns), maxPending);
     const round = { owner, last, events, maxPending, maxKept: maxKeptPerCaller };
     try {
-      const [made] = await this.#inTurn(() => runStatements(recordPool, makeDeliveries(schema, round)));
+      const [made] = await this.#inTurn(() =>
+        runStatements(recordPool, queries.makeDeliveries(schema, round)),
+      );
       return made!.rows.some(({ position }) => position < last);
     } catch (error) {
       // The error is only logged, so that the other callers still get their deliveries.
@@ -251,8 +234,8 @@ export class Webhooks {
     if (Date.now() - this.#removedAt < removalMs) return;
     this.#removedAt = Date.now();
     const { schema, recordPool } = this.#options;
-    await this.#repeat(endDeliveries(schema, batch));
-    const remove = (from: string, atMost: number) => removeDeliveries(schema, keptDays, atMost, from);
+    await this.#repeat(queries.endDeliveries(schema, batch));
+    const remove = (from: string, atMost: number) => queries.removeDeliveries(schema, keptDays, atMost, from);
     await removeInOrder(recordPool, batch, beforeAllTimes, remove, () => this.#stopping.signal.aborted);
   }
 
@@ -269,8 +252,8 @@ export class Webhooks {
     const [perWebhook, perCaller] = [maxAttemptsPerWebhook, maxAttemptsPerCaller];
     const claim = { limit, perWebhook, perCaller, running: this.#running, leaseSeconds };
     const { recordPool, schema } = this.#options;
-    const claiming = () => runStatement(recordPool, claimDeliveries(schema, claim));
-    const claimed: ClaimedDelivery[] = (await this.#inTurn(claiming)).rows;
+    const claiming = () => runStatement(recordPool, queries.claimDeliveries(schema, claim));
+    const claimed: queries.ClaimedDelivery[] = (await this.#inTurn(claiming)).rows;
     for (const delivery of claimed) {
       const attempt = this.#attempt(delivery)
         .catch((error: unknown) => this.#warn(error))
@@ -291,29 +274,32 @@ export class Webhooks {
     else delete this.#running[webhook];
   }
 
-  async #attempt(delivery: ClaimedDelivery): Promise<void> {
+  async #attempt(delivery: queries.ClaimedDelivery): Promise<void> {
     const { addresses, recordPool } = this.#options;
     const { signal } = this.#stopping;
     const outcome = await sendWebhook(delivery, addresses, signal);
     await this.#inTurn(() => runStatements(recordPool, this.#ending(delivery, outcome, signal.aborted)));
-    if (outcome.status === gone) await this.#repeat(endDeliveries(this.#options.schema, batch));
+    if (outcome.status === gone) await this.#repeat(queries.endDeliveries(this.#options.schema, batch));
   }
 
-  #ending(delivery: ClaimedDelivery, outcome: Outcome, isStopping: boolean): Statement[] {
+  #ending(delivery: queries.ClaimedDelivery, outcome: Outcome, isStopping: boolean): Statement[] {
     const { schema } = this.#options;
     const { status } = outcome;
     if (status !== undefined && status >= 200 && status < 300) {
-      return [endDelivery(schema, delivery, 'delivered', outcome)];
+      return [queries.endDelivery(schema, delivery, 'delivered', outcome)];
     }
     if (status === gone) {
       // The webhook is locked before its delivery, in the same order as when it is removed.
       const { webhook } = delivery;
-      return [disableWebhook(schema, webhook), endDelivery(schema, delivery, 'dead', outcome)];
+      return [
+        queries.disableWebhook(schema, webhook),
+        queries.endDelivery(schema, delivery, 'dead', outcome),
+      ];
     }
-    if (isStopping && status === undefined) return [returnDelivery(schema, delivery)];
+    if (isStopping && status === undefined) return [queries.returnDelivery(schema, delivery)];
     const pause = pauseAfter(delivery.attempts);
-    if (delivery.age + pause > maxAgeSeconds) return [endDelivery(schema, delivery, 'dead', outcome)];
-    return [delayDelivery(schema, delivery, pause, outcome)];
+    if (delivery.age + pause > maxAgeSeconds) return [queries.endDelivery(schema, delivery, 'dead', outcome)];
+    return [queries.delayDelivery(schema, delivery, pause, outcome)];
   }
 
   #warn(error: unknown): void {

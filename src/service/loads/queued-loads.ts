@@ -19,20 +19,7 @@ import type { LoadRun, TakenRun } from './load-run.ts';
 import type { Loads } from './loads.ts';
 import { serveSpool } from './process-statements.ts';
 import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
-import {
-  failUnservedLoads,
-  type GivenUpLoad,
-  giveUpLoads,
-  type QueueCounts,
-  queueAbandonedLoads,
-  queueAgain,
-  queueLoad,
-  readEnds,
-  readQueueCounts,
-  readQueued,
-  type StoredRequest,
-  takeQueuedLoad,
-} from './queue-statements.ts';
+import * as queries from './queue-statements.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
 /** A load that was taken from the queue. */
@@ -41,7 +28,7 @@ export interface TakenLoad extends TakenRun {
   storedBytes: number | undefined;
   /** How often the load was started, including this time. */
   attempts: number;
-  request: StoredRequest;
+  request: queries.StoredRequest;
 }
 
 /**
@@ -60,7 +47,7 @@ export type RunTaken = (
 export interface QueueWork {
   run: RunTaken;
   /** Is called for each load that was given up, after its end was recorded. */
-  onGivenUp: (load: GivenUpLoad) => void;
+  onGivenUp: (load: queries.GivenUpLoad) => void;
 }
 
 export interface QueuedLoadsOptions {
@@ -137,7 +124,7 @@ export class QueuedLoads {
    */
   async accept(
     run: LoadRun,
-    request: StoredRequest,
+    request: queries.StoredRequest,
     chunks: AsyncIterable<Buffer>,
     readAgain: (chunks: () => AsyncGenerator<Buffer>) => Promise<void>,
     also: () => string[],
@@ -162,12 +149,12 @@ export class QueuedLoads {
   async #queue(
     run: LoadRun,
     body: { spool: string; bytes: number },
-    request: StoredRequest,
+    request: queries.StoredRequest,
     also: () => string[],
   ): Promise<void> {
     const { loads, recordPool } = this.#options;
     run.isCommitting = true;
-    const statements = [...queueLoad(loads.schema, run.snapshot(), body, request), ...also()];
+    const statements = [...queries.queueLoad(loads.schema, run.snapshot(), body, request), ...also()];
     await runStatements(recordPool, statements);
   }
 
@@ -175,19 +162,24 @@ export class QueuedLoads {
   async #removeUnlessQueued(run: LoadRun, bodies: StoredBodies, error: unknown): Promise<never> {
     // If the connection broke at the COMMIT, the load may be in the queue, and needs its body. So the body is kept if this is not known.
     const unknown = [{}];
-    const [waiting] = await this.#ask(readQueued(this.#options.loads.schema, run.id)).catch(() => unknown);
+    const [waiting] = await this.#ask(queries.readQueued(this.#options.loads.schema, run.id)).catch(
+      () => unknown,
+    );
     if (waiting === undefined) await bodies.remove(run.id);
     run.isCommitting = false;
     // Another process may have ended the load, because this process did not renew its lease in time. That process has then also removed the body.
-    const [end] = await this.#ask(readEnds(this.#options.loads.schema, [run.id])).catch(() => []);
+    const [end] = await this.#ask(queries.readEnds(this.#options.loads.schema, [run.id])).catch(() => []);
     throw end?.hasEnded === true ? leaseLost() : error;
   }
 
   /** Counts the loads of the folder that have not ended. */
-  async counts(): Promise<QueueCounts> {
+  async counts(): Promise<queries.QueueCounts> {
     const { loads, recordPool } = this.#options;
     if (this.#bodies === undefined) return { queued: 0, running: 0, queuedBytes: 0, runningBytes: 0 };
-    const [counts] = await readRows<QueueCounts>(recordPool, readQueueCounts(loads.schema, this.#bodies.id));
+    const [counts] = await readRows<queries.QueueCounts>(
+      recordPool,
+      queries.readQueueCounts(loads.schema, this.#bodies.id),
+    );
     return counts!;
   }
 
@@ -210,14 +202,14 @@ export class QueuedLoads {
     const bodies = this.#bodies;
     // From now on this process counts as one that serves the folder, so `failUnservedLoads` gives up none of its loads.
     if (bodies) await this.#ask(serveSpool(schema, process, bodies.id));
-    await abandoned.failWith(failUnservedLoads(schema, lostAnswer), lostAnswer);
-    const givingUp = giveUpLoads(schema, process, lease.seconds, givenUpAnswer);
-    for (const load of await abandoned.failWith<GivenUpLoad>(givingUp, givenUpAnswer))
+    await abandoned.failWith(queries.failUnservedLoads(schema, lostAnswer), lostAnswer);
+    const givingUp = queries.giveUpLoads(schema, process, lease.seconds, givenUpAnswer);
+    for (const load of await abandoned.failWith<queries.GivenUpLoad>(givingUp, givenUpAnswer))
       this.#work!.onGivenUp(load);
-    await this.#ask(queueAbandonedLoads(schema, process, lease.seconds));
+    await this.#ask(queries.queueAbandonedLoads(schema, process, lease.seconds));
     if (bodies === undefined) return;
     await bodies.removeRemnants(async (ids) => {
-      const rows = await this.#ask(readEnds(schema, ids));
+      const rows = await this.#ask(queries.readEnds(schema, ids));
       return new Map(rows.map(({ id, hasEnded }) => [id as string, hasEnded as boolean]));
     });
     this.#take();
@@ -255,7 +247,7 @@ export class QueuedLoads {
       await loads.lease.hold();
       const { schema, process } = loads;
       const options = { spool: bodies.id, process, takesSuspects: !this.#runsSuspect, served: this.#served };
-      const [row] = await this.#ask(takeQueuedLoad(schema, options));
+      const [row] = await this.#ask(queries.takeQueuedLoad(schema, options));
       if (row === undefined) return;
       const load = takenOf(row);
       this.#noteServed(load.facts.owner);
@@ -288,7 +280,7 @@ export class QueuedLoads {
     }
     if (outcome === 'ended') {
       // The body is removed only if the load has ended. If the lease of this process has expired, another process may have taken the load and needs the body.
-      const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
+      const [found] = await this.#ask(queries.readEnds(loads.schema, [load.id]));
       if (found?.hasEnded !== false) await bodies.remove(load.id);
       return;
     }
@@ -306,7 +298,7 @@ export class QueuedLoads {
     const { schema, process } = this.#options.loads;
     for (;;) {
       try {
-        await this.#ask(queueAgain(schema, id, process, attempts));
+        await this.#ask(queries.queueAgain(schema, id, process, attempts));
         return;
       } catch (error) {
         const isLocked = conditionOf(error) === 'lock_not_available';
@@ -344,7 +336,7 @@ function takenOf(row: Record<string, unknown>): TakenLoad {
     storedBytes: (storedBytes as number | null) ?? undefined,
     attempts: attempts as number,
     createdAt: createdAt as Date,
-    request: request as StoredRequest,
+    request: request as queries.StoredRequest,
     facts: {
       ...given,
       subject: given.subject ?? undefined,

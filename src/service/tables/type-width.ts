@@ -4,14 +4,7 @@
  * type, a range, and any of these within another one.
  */
 
-import {
-  addCost,
-  costOfExtension,
-  ownCost,
-  RANGE_TIME,
-  type ReadingCost,
-  UNITS_OF_PART,
-} from '../../encoding/columns/reading-cost.ts';
+import * as reading from '../../encoding/columns/reading-cost.ts';
 
 /** A type with its modifier, and the types that its values directly contain. */
 export interface TypeNode {
@@ -39,7 +32,7 @@ export interface TypeWidth {
   /** The type is a composite type, a range or a multirange, or contains one. */
   hasParts: boolean;
   /** What PostgreSQL needs to read a text of the type. */
-  cost: ReadingCost;
+  cost: reading.ReadingCost;
 }
 
 const NUMERIC = 1700;
@@ -51,7 +44,7 @@ const unknownWidth: TypeWidth = {
   repeats: false,
   visits: Number.MAX_SAFE_INTEGER,
   hasParts: true,
-  cost: { ...ownCost(NUMERIC), mostBytes: 0 },
+  cost: { ...reading.ownCost(NUMERIC), mostBytes: 0 },
 };
 
 /** Returns a function that finds the width of each of the types. Each type is computed once, because its parts may share types. */
@@ -73,15 +66,15 @@ export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: num
       width.visits += inner.visits * part.count;
       width.repeats ||= inner.repeats;
       width.hasParts ||= inner.hasParts;
-      addCost(width.cost, inner.cost);
+      reading.addCost(width.cost, inner.cost);
       if (!node!.isRepeating && !node!.isOfParts) width.cost.isJson = inner.cost.isJson;
     }
     if (node?.isRepeating) {
       width.repeats = true;
       // An element whose type has no parts takes up to 100 bytes.
-      width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? UNITS_OF_PART : 1);
+      width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? reading.UNITS_OF_PART : 1);
       // A multirange.
-      if (node.isOfParts) width.cost.partTime = Math.max(width.cost.partTime, RANGE_TIME);
+      if (node.isOfParts) width.cost.partTime = Math.max(width.cost.partTime, reading.RANGE_TIME);
     }
     if (node?.isOfParts) width.hasParts = true;
     return width;
@@ -100,7 +93,7 @@ function leafWidth({ oid, typmod, extension }: TypeNode): TypeWidth {
     repeats: false,
     hasParts: false,
     visits: 1,
-    cost: { ...(extension === null ? ownCost(oid) : costOfExtension(extension)) },
+    cost: { ...(extension === null ? reading.ownCost(oid) : reading.costOfExtension(extension)) },
   };
   if (typmod < 0) return width;
   // The stored modifiers of char and numeric include 4 bytes for a header (bpchartypmodin and numerictypmodin).

@@ -11,14 +11,7 @@ import { type CopyWriter, copyFrom } from '../../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../../postgres/server-internals.ts';
 import { isFailureOfExpression } from '../../postgres/sqlstate.ts';
-import {
-  copyFrozenInto,
-  copyInto,
-  copyRowByRowInto,
-  insertDefaults,
-  insertDefaultsIntoShards,
-  truncate,
-} from '../../tables/loading/load-statements.ts';
+import * as statements from '../../tables/loading/load-statements.ts';
 
 /**
  * The header of PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY).
@@ -148,9 +141,9 @@ export class CopySession implements RowOutput {
     this.#heldRows = 0;
     this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    const copyOfUsual = this.#isRowByRow ? copyRowByRowInto : copyInto;
-    const copy = (this.#freezes ? copyFrozenInto : copyOfUsual)(this.#relation, names);
-    const before = this.#freezes && isFirst ? [truncate(this.#relation)] : [];
+    const copyOfUsual = this.#isRowByRow ? statements.copyRowByRowInto : statements.copyInto;
+    const copy = (this.#freezes ? statements.copyFrozenInto : copyOfUsual)(this.#relation, names);
+    const before = this.#freezes && isFirst ? [statements.truncate(this.#relation)] : [];
     this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
     await this.#writer.write(copyHeader);
   }
@@ -161,8 +154,8 @@ export class CopySession implements RowOutput {
     this.#columns = columns;
     if (this.#isSharded) await this.#commitInTwoPhases();
     const statement = this.#isSharded
-      ? insertDefaultsIntoShards(this.#relation, this.#columnNames[0]!, rowCount)
-      : insertDefaults(this.#relation, rowCount);
+      ? statements.insertDefaultsIntoShards(this.#relation, this.#columnNames[0]!, rowCount)
+      : statements.insertDefaults(this.#relation, rowCount);
     const { rowCount: taken } = await queryInCallersPath(this.#client, statement);
     this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;
@@ -172,7 +165,7 @@ export class CopySession implements RowOutput {
   async #commitInTwoPhases(): Promise<void> {
     const writer = copyFrom(
       this.#client,
-      inCallersPath(copyInto(this.#relation, this.#columnNames.slice(0, 1))),
+      inCallersPath(statements.copyInto(this.#relation, this.#columnNames.slice(0, 1))),
     );
     await writer.write(Buffer.concat([copyHeader, copyTrailer]));
     await writer.end();

@@ -11,30 +11,12 @@ import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
 import { checkConstraintsNow, commitInTwoPhases, takeTurn } from '../staged/merge-statements.ts';
-import {
-  checkDeferred,
-  countsBySequence,
-  countUpdates,
-  findMoved,
-  type MovedRows,
-  mayTryAgain,
-  moveRows,
-} from '../staged/move-rows.ts';
+import * as moving from '../staged/move-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, indexByRow, stagingTable } from '../staged/staging-table.ts';
 import { emptySurplusTable } from '../staged/surplus-rows.ts';
 import { countUnchangedRows, deleteUnchangedRows, findsUnchanged } from '../staged/unchanged-rows.ts';
-import {
-  countWaitingRows,
-  createPassTables,
-  deleteRefusedRows,
-  passOver,
-  readPassState,
-  readRange,
-  refusedNumbers,
-  refuseWaitingRows,
-  takeWaitingRows,
-} from './block-statements.ts';
+import * as blocks from './block-statements.ts';
 import type { Judgement } from './judgement.ts';
 import { addRefusedRows } from './refused-problems.ts';
 import { deleteRows, rowsOfShapes, temporaryTable } from './staged-statements.ts';
@@ -63,7 +45,7 @@ interface Pass extends Judgement {
  * @returns undefined: the upload must be refused, because too many rows have problems, or because PostgreSQL refuses the rows for a reason
  *   that is not about a single row
  */
-export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | undefined> {
+export async function moveInBlocks(judgement: Judgement): Promise<moving.MovedRows | undefined> {
   const { client, load, faulty, refusesAll } = judgement;
   await queryInCallersPath(client, indexByRow);
   await client.query(analyzeStagingTable([]));
@@ -77,15 +59,15 @@ export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | un
       faulty.add(passed.refused);
       if (faulty.areTooMany || refusesAll) return undefined;
       if (load.conflict?.action !== 'update' || passed.refused === 0) {
-        await client.query(deleteRefusedRows);
+        await client.query(blocks.deleteRefusedRows);
         return countMoved(client, load, passed);
       }
       // If a refused row had replaced an earlier row with the same key, the earlier row must be used instead. So all rows are moved again without the refused ones.
-      const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
+      const { rows } = await client.query<{ rows: number[] }>(blocks.refusedNumbers);
       await rollBackTo(client, savepoint);
       await client.query(deleteRows(rows[0]!.rows));
       await setSavepoint(client, savepoint);
-      const { moved } = await moveRows(client, load);
+      const { moved } = await moving.moveRows(client, load);
       if (moved) return moved;
     }
     await rollBackTo(client, savepoint);
@@ -124,23 +106,23 @@ async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
     return await passAndCheck(pass);
   } catch (error) {
     if (!pass.hasPolicies && isPolicyViolation(error)) return 'has policies';
-    if (mayTryAgain(error, deadlocks)) return 'deadlock';
+    if (moving.mayTryAgain(error, deadlocks)) return 'deadlock';
     throw error;
   }
 }
 
 async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
-  await client.query(createPassTables);
+  await client.query(blocks.createPassTables);
   if (load.isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
   if (isImmediate) await queryInCallersPath(client, checkConstraintsNow);
   const unmoved = await prepareConflict(pass);
   for (const source of sourcesOf(pass)) await passOverAll({ ...pass, load: { ...load, source } });
   await passOverWaiting(pass);
-  const { rows } = await client.query<PassState>(readPassState);
+  const { rows } = await client.query<PassState>(blocks.readPassState);
   const ended = { ...rows[0]!, unmoved };
   if (ended.refused > mostRefused(pass)) return ended;
-  const deferred = await checkDeferred(client);
+  const deferred = await moving.checkDeferred(client);
   if (deferred === undefined) return ended;
   if (isImmediate) throw deferred.error;
   return 'has deferred';
@@ -150,7 +132,7 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
 async function prepareConflict({ client, load, refusesAll }: Pass): Promise<number> {
   const { conflict } = load;
   if (!conflict) return 0;
-  await findMoved(client, load, conflict, true);
+  await moving.findMoved(client, load, conflict, true);
   // With `skip`, PostgreSQL itself skips each row whose key is in the table, in the order of the file, so no row is surplus beforehand.
   if (conflict.action === 'skip' && !refusesAll) await client.query(emptySurplusTable);
   if (!findsUnchanged(load)) return 0;
@@ -180,18 +162,18 @@ function mostRefused({ faulty, refusesAll }: Judgement): number {
 
 async function passOverAll(pass: Pass): Promise<void> {
   const { client, load, rules, problems } = pass;
-  const { rows } = await client.query<{ first: number | null; last: number }>(readRange(load.source));
+  const { rows } = await client.query<{ first: number | null; last: number }>(blocks.readRange(load.source));
   const { first, last } = rows[0]!;
   const options = {
     maxRefused: mostRefused(pass),
     maxListed: problems.maxFound,
     notOfRows: pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
-    countsMet: countsBySequence(load),
+    countsMet: moving.countsBySequence(load),
     ownReferences: namesOf(rules.filter(isSelfReference)),
   };
   for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
     const to = Math.min(from + rowsPerStatement, last + 1);
-    await queryInCallersPath(client, passOver(load, { ...options, from, to }));
+    await queryInCallersPath(client, blocks.passOver(load, { ...options, from, to }));
   }
 }
 
@@ -201,23 +183,24 @@ async function passOverAll(pass: Pass): Promise<void> {
  */
 async function passOverWaiting(pass: Pass): Promise<void> {
   const { client, load } = pass;
-  const countWaiting = async () => (await client.query<{ count: number }>(countWaitingRows)).rows[0]!.count;
+  const countWaiting = async () =>
+    (await client.query<{ count: number }>(blocks.countWaitingRows)).rows[0]!.count;
   let before = Number.POSITIVE_INFINITY;
   for (let count = await countWaiting(); count > 0 && count < before; count = await countWaiting()) {
     before = count;
     const source = temporaryTable('waiting rows');
-    await client.query(takeWaitingRows(source));
+    await client.query(blocks.takeWaitingRows(source));
     await passOverAll({ ...pass, load: { ...load, source } });
   }
-  await client.query(refuseWaitingRows);
+  await client.query(blocks.refuseWaitingRows);
 }
 
 async function countMoved(
   client: ClientBase,
   load: StagedLoad,
   { merged, changed, unmoved }: Ended,
-): Promise<MovedRows> {
+): Promise<moving.MovedRows> {
   if (load.conflict?.action !== 'update') return { merged, changed: 0, unchanged: 0, skipped: undefined };
-  const counted = await countUpdates(client, load, { merged, changed });
+  const counted = await moving.countUpdates(client, load, { merged, changed });
   return { ...counted, unchanged: counted.unchanged + unmoved };
 }

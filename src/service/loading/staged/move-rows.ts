@@ -17,22 +17,7 @@ import type { Refusal } from '../copying/refusal.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
-import {
-  checkConstraintsNow,
-  commitInTwoPhases,
-  countExistingKeys,
-  lockExistingRows,
-  type MergedCount,
-  type MetRows,
-  mergeAndCount,
-  mergeRows,
-  mergeTogether,
-  mustCountMerged,
-  readCounters,
-  readProgress,
-  startCounting,
-  takeTurn,
-} from './merge-statements.ts';
+import * as statements from './merge-statements.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
@@ -96,7 +81,7 @@ export async function countUpdates(
   { merged, changed }: Pick<MovedRows, 'merged' | 'changed'>,
 ): Promise<MovedRows> {
   const met = countsBySequence(load)
-    ? (await client.query<MetRows>(readCounters)).rows[0]!
+    ? (await client.query<statements.MetRows>(statements.readCounters)).rows[0]!
     : { changed, unchanged: 0 };
   const surplus = await readCount(client, countSurplusRows);
   const found = findsUnchanged(load) ? await readCount(client, countUnchangedRows) : 0;
@@ -126,7 +111,7 @@ async function moveOrUndo(client: ClientBase, load: StagedLoad, way: Way): Promi
     } catch (error) {
       if (!mayTryAgain(error, deadlocks)) throw error;
       await rollBackTo(client, savepoint, error);
-      await client.query(takeTurn(load.relation));
+      await client.query(statements.takeTurn(load.relation));
     }
   }
 }
@@ -173,7 +158,7 @@ async function prepareConflicts(
   const staged = await findMoved(client, load, conflict, conflict.shapes.length > 1);
   // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
   if (conflict.action === 'update' || (!changesRows && !hasRules)) return undefined;
-  return readCount(client, countExistingKeys(stored, staged, conflict));
+  return readCount(client, statements.countExistingKeys(stored, staged, conflict));
 }
 
 /**
@@ -191,7 +176,7 @@ export async function findMoved(
 ): Promise<string> {
   const inputCheck = await findInputCheck(client, load.columns);
   const staged = typedStagingTable(load.columns, inputCheck);
-  if (countsBySequence(load)) await queryInCallersPath(client, startCounting);
+  if (countsBySequence(load)) await queryInCallersPath(client, statements.startCounting);
   await findSurplus(client, staged, conflict);
   if (findsUnchanged(load)) {
     await findUnchanged(client, load, inputCheck);
@@ -199,7 +184,7 @@ export async function findMoved(
   }
   // Citus cannot lock the rows of several shards. If such uploads wait for each other, PostgreSQL ends one of them with a deadlock, and it tries again.
   const mayLock = conflict.action === 'update' && !load.isBare && !load.isSharded;
-  if (locks && mayLock) await queryInCallersPath(client, lockExistingRows(load, staged, conflict));
+  if (locks && mayLock) await queryInCallersPath(client, statements.lockExistingRows(load, staged, conflict));
   await load.beforeMove?.();
   return staged;
 }
@@ -223,10 +208,13 @@ async function moveInTurn(
   let merged = 0;
   let changed = 0;
   for (const shape of inMovingOrder(load)) {
-    const merge = mergeRows(load, shape);
-    if (withSqlstate || mustCountMerged(load, shape)) {
-      await queryInCallersPath(client, commitInTwoPhases(load, shape));
-      const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
+    const merge = statements.mergeRows(load, shape);
+    if (withSqlstate || statements.mustCountMerged(load, shape)) {
+      await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
+      const { rows } = await queryInCallersPath<statements.MergedCount>(
+        client,
+        statements.mergeAndCount(merge),
+      );
       merged += rows[0]!.count;
       changed += rows[0]!.changed;
     } else merged += (await queryInCallersPath(client, merge)).rowCount ?? 0;
@@ -235,7 +223,10 @@ async function moveInTurn(
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
-  return readCount(client, mergeTogether(inMovingOrder(load).map((shape) => mergeRows(load, shape))));
+  return readCount(
+    client,
+    statements.mergeTogether(inMovingOrder(load).map((shape) => statements.mergeRows(load, shape))),
+  );
 }
 
 /**
@@ -254,7 +245,7 @@ async function readMovedRow(
   { shapes, isSharded }: StagedLoad,
 ): Promise<Refusal['moved']> {
   if (isSharded) return undefined;
-  const { rows } = await client.query<{ row: number | null }>(readProgress);
+  const { rows } = await client.query<{ row: number | null }>(statements.readProgress);
   const row = rows[0]!.row;
   const shape = row === null ? undefined : await shapeOf(client, row);
   return row === null || shape === undefined ? undefined : { row, sentColumns: shapes.all[shape]! };
@@ -273,7 +264,7 @@ async function shapeOf(client: ClientBase, row: number): Promise<number | undefi
  */
 export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
   const refusal = await refusalOf(isRefusalOfData, async () => {
-    await queryInCallersPath(client, checkConstraintsNow);
+    await queryInCallersPath(client, statements.checkConstraintsNow);
   });
   return refusal && { ...refusal, isDeferred: true };
 }

@@ -11,16 +11,7 @@ import { Shapes } from './shapes.ts';
 import type { StageTarget } from './stage-rows.ts';
 import { stagedColumns } from './staged-columns.ts';
 import type { StagedLoad } from './staged-load.ts';
-import {
-  createStagingTable,
-  createStagingTableAlone,
-  createStagingView,
-  dropStagingView,
-  rowNumber,
-  shapeNumber,
-  stagingTable,
-  unlike,
-} from './staging-table.ts';
+import * as staging from './staging-table.ts';
 
 /**
  * Makes the staging table from the rows that COPY has stored in a new table, with the values that PostgreSQL filled in.
@@ -40,12 +31,12 @@ export async function stageStored(
   const columns = stagedColumns(target.columns, target.keys);
   const query = storedRows(relation, columns, breaks);
   await client.query(readInOrder);
-  if (areRead) await client.query(createStagingView(query));
+  if (areRead) await client.query(staging.createStagingView(query));
   const fill = async () => {
-    if (areRead) await client.query(dropStagingView);
-    const create = areRead ? createStagingTableAlone(columns) : createStagingTable(columns);
+    if (areRead) await client.query(staging.dropStagingView);
+    const create = areRead ? staging.createStagingTableAlone(columns) : staging.createStagingTable(columns);
     await queryInCallersPath(client, qualified`${create}; ${createProgress}`);
-    await client.query(`INSERT INTO ${stagingTable} ${query}`);
+    await client.query(`INSERT INTO ${staging.stagingTable} ${query}`);
     await queryInCallersPath(client, isSharded ? truncateTable(relation, undefined) : restartTable(relation));
   };
   if (!areRead) await fill();
@@ -64,11 +55,11 @@ function storedRows(
   columns: LoadColumn[],
   { ordinals, rows }: { ordinals: number[]; rows: number[] },
 ): string {
-  const ordinal = quoteIdentifier(`tablewright ordinal ${unlike}`);
+  const ordinal = quoteIdentifier(`tablewright ordinal ${staging.unlike}`);
   const array = (numbers: number[]) => `'{${numbers.join()}}'::int[]`;
   const offsets = array(rows.map((row, index) => row - ordinals[index]!));
   const number = `${ordinal} + coalesce((${offsets})[width_bucket(${ordinal}, ${array(ordinals)})], 1)`;
   const names = columns.map(({ name }) => `, ${quoteIdentifier(name)}`).join('');
-  return `SELECT ${number} AS ${rowNumber}, 0 AS ${shapeNumber}${names}
+  return `SELECT ${number} AS ${staging.rowNumber}, 0 AS ${staging.shapeNumber}${names}
 FROM (SELECT row_number() OVER ()::int - 1 AS ${ordinal}, * FROM ${relation}) t`;
 }

@@ -15,14 +15,7 @@ import { isFailureOfExpression, isRefusalOfInput } from '../../postgres/sqlstate
 import { isStagedAsText } from '../copying/target-columns.ts';
 import { sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
-import {
-  hasShape,
-  isReadable,
-  rowNumber,
-  shapeNumber,
-  stagingTable,
-  typedStagingTable,
-} from './staging-table.ts';
+import * as staging from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
 
 const unchangedTable = 'pg_temp."tablewright unchanged rows"';
@@ -90,20 +83,20 @@ export async function ifReadable<Result>(
   }
 }
 
-const createNoUnchangedRows = `CREATE TEMPORARY TABLE ${unchangedTable} (${rowNumber} int4) ON COMMIT DROP`;
+const createNoUnchangedRows = `CREATE TEMPORARY TABLE ${unchangedTable} (${staging.rowNumber} int4) ON COMMIT DROP`;
 
 /** Returns the statement that writes the numbers of the unchanged rows into a temporary table. */
 export function findUnchangedRows(load: Comparing, inputCheck: string | undefined): CallersStatement {
   const { columns, compared, conflict, stored } = load;
   const { key, shapes } = conflict!;
-  const staged = typedStagingTable(columns, inputCheck);
+  const staged = staging.typedStagingTable(columns, inputCheck);
   const conditions = [
-    hasShape('s', shapes),
-    ...(columns.some(isStagedAsText) && inputCheck !== undefined ? [`s.${isReadable}`] : []),
+    staging.hasShape('s', shapes),
+    ...(columns.some(isStagedAsText) && inputCheck !== undefined ? [`s.${staging.isReadable}`] : []),
     ...(compared!.length > 0 ? [isSame(load)] : []),
   ].join(' AND ');
   const find = (isMatch: string) =>
-    `SELECT s.${rowNumber} FROM ${stored} t JOIN ${staged} s ON ${isMatch} WHERE ${conditions}`;
+    `SELECT s.${staging.rowNumber} FROM ${stored} t JOIN ${staged} s ON ${isMatch} WHERE ${conditions}`;
   const hasNull = (alias: string) =>
     `(${key.columns.map((name) => `${alias}.${quoteIdentifier(name)} IS NULL`).join(' OR ')})`;
   const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
@@ -120,7 +113,7 @@ function isSame({ columns, compared, conflict, shapes }: Comparing): string {
     const position = columns.indexOf(column);
     const having = conflict!.shapes.filter((shape) => shapes.all[shape]!.includes(position));
     if (having.length === conflict!.shapes.length) return value;
-    const isSent = `s.${shapeNumber} OPERATOR(pg_catalog.=) ANY ('{${having.join()}}'::pg_catalog.int4[])`;
+    const isSent = `s.${staging.shapeNumber} OPERATOR(pg_catalog.=) ANY ('{${having.join()}}'::pg_catalog.int4[])`;
     return `CASE WHEN ${isSent} THEN ${value} ELSE ${sameTyped('t', column)} END`;
   });
   return `${recordOf('t', compared!)} OPERATOR(pg_catalog.*=) ${record(sent)}`;
@@ -146,16 +139,16 @@ export function sameTyped(alias: string, { name, type }: LoadColumn): string {
 
 /** Returns the condition that the row of the staging table is unchanged, for every search path. The rows must have been found. */
 export function isUnchanged(alias: string): string {
-  return `EXISTS (SELECT FROM ${unchangedTable} u WHERE u.${rowNumber} OPERATOR(pg_catalog.=) ${alias}.${rowNumber})`;
+  return `EXISTS (SELECT FROM ${unchangedTable} u WHERE u.${staging.rowNumber} OPERATOR(pg_catalog.=) ${alias}.${staging.rowNumber})`;
 }
 
 /** Creates an index that finds single rows, for a load of many shapes. */
-export const indexUnchangedTable = `CREATE INDEX ON ${unchangedTable} (${rowNumber})`;
+export const indexUnchangedTable = `CREATE INDEX ON ${unchangedTable} (${staging.rowNumber})`;
 
 export const dropUnchangedTable = `DROP TABLE ${unchangedTable}`;
 
 /** Deletes the unchanged rows from the staging table. The table of their numbers is then empty, too. */
-export const deleteUnchangedRows = `DELETE FROM ${stagingTable} s WHERE ${isUnchanged('s')}; TRUNCATE ${unchangedTable}`;
+export const deleteUnchangedRows = `DELETE FROM ${staging.stagingTable} s WHERE ${isUnchanged('s')}; TRUNCATE ${unchangedTable}`;
 
 /** Counts the unchanged rows without surplus rows: one row `count`. */
 export const countUnchangedRows = qualified`SELECT pg_catalog.count(*)::int FROM ${unchangedTable} u WHERE NOT ${isSurplus('u')}`;

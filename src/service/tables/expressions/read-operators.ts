@@ -4,14 +4,7 @@
  */
 import { shorten } from '../../../core/identifiers.ts';
 import { isCostlyExpression } from '../../../encoding/columns/pattern-cost.ts';
-import {
-  arithmetic,
-  comparisons,
-  growing,
-  maxPatternLength,
-  patternOperators,
-  regularExpressions,
-} from './allowed-functions.ts';
+import * as allowed from './allowed-functions.ts';
 import type { ExpressionNode } from './expression.ts';
 import { constant, form, listed, nodesOf, type Reader, textsOf, type Value } from './expression-reader.ts';
 import type { RawFields, RawNode } from './parse-sql.ts';
@@ -100,11 +93,11 @@ export function operatorOf(
   fields: RawFields,
 ): Value {
   const known = name === '!=' ? '<>' : name;
-  const isComparison = comparisons.has(known);
-  if (!isComparison && !arithmetic.has(known) && !growing.has(known))
+  const isComparison = allowed.comparisons.has(known);
+  if (!isComparison && !allowed.arithmetic.has(known) && !allowed.growing.has(known))
     reader.refuse(`cannot have the operator ${shorten(name)}`, fields);
-  if (left !== undefined && patternOperators.has(known))
-    checkPattern(reader, right.node, regularExpressions.has(known), fields);
+  if (left !== undefined && allowed.patternOperators.has(known))
+    checkPattern(reader, right.node, allowed.regularExpressions.has(known), fields);
   const node: ExpressionNode = {
     kind: 'operator',
     schema,
@@ -118,7 +111,7 @@ export function operatorOf(
     node,
     left === undefined ? [right] : [left, right],
     fields,
-    growing.has(known) ? size : 0,
+    allowed.growing.has(known) ? size : 0,
   );
 }
 
@@ -145,8 +138,8 @@ export function checkPattern(
     return;
   }
   if (node.kind !== 'text') reader.refuse('needs a pattern that is a literal text', fields);
-  if (node.text.length > maxPatternLength)
-    reader.refuse(`has a pattern of more than ${maxPatternLength} characters`, fields);
+  if (node.text.length > allowed.maxPatternLength)
+    reader.refuse(`has a pattern of more than ${allowed.maxPatternLength} characters`, fields);
   if (isRegular && (/\\\d/.test(node.text) || isCostlyExpression(node.text)))
     reader.refuse('has a regular expression with back references or too many repetitions', fields);
 }

@@ -1,17 +1,5 @@
 /** Writes texts into the XML of a sheet. */
-import {
-  AMPERSAND,
-  BACKSLASH,
-  GT,
-  isDigit,
-  LF,
-  LOWER_V,
-  LOWER_X,
-  LT,
-  SPACE,
-  TAB,
-  UNDERSCORE,
-} from '../../../../core/bytes/ascii.ts';
+import * as ascii from '../../../../core/bytes/ascii.ts';
 import { simpleEscape } from '../../../../core/bytes/json-escape.ts';
 import { limitExceeded } from '../../../../core/limit-exceeded.ts';
 import type { Chunks } from '../chunks.ts';
@@ -30,8 +18,9 @@ const hexDigits = Buffer.from('0123456789ABCDEF');
 
 /** Whether a byte may need more than to be copied. */
 const isSpecial = new Uint8Array(256);
-for (let byte = 0; byte < SPACE; byte++) isSpecial[byte] = 1;
-for (const byte of [AMPERSAND, LT, GT, BACKSLASH, UNDERSCORE, lead]) isSpecial[byte] = 1;
+for (let byte = 0; byte < ascii.SPACE; byte++) isSpecial[byte] = 1;
+for (const byte of [ascii.AMPERSAND, ascii.LT, ascii.GT, ascii.BACKSLASH, ascii.UNDERSCORE, lead])
+  isSpecial[byte] = 1;
 
 /**
  * Appends a field of COPY's text format, whose escapes begin with a backslash, as XML. A character that XML cannot hold, and a text that looks like its
@@ -49,16 +38,16 @@ export function appendField(out: Chunks, bytes: Buffer, start: number, end: numb
       to[out.length++] = byte;
       continue;
     }
-    if (byte === BACKSLASH) {
+    if (byte === ascii.BACKSLASH) {
       const letter = bytes[++at]!;
-      byte = letter === LOWER_V ? verticalTab : simpleEscape(letter);
-      if (byte === BACKSLASH) {
-        to[out.length++] = BACKSLASH;
+      byte = letter === ascii.LOWER_V ? verticalTab : simpleEscape(letter);
+      if (byte === ascii.BACKSLASH) {
+        to[out.length++] = ascii.BACKSLASH;
         continue;
       }
     }
     out.length = appendSpecial(out, byte, bytes, at, end);
-    if (byte === lead && to[out.length - 1] === UNDERSCORE) at += 2;
+    if (byte === lead && to[out.length - 1] === ascii.UNDERSCORE) at += 2;
   }
 }
 
@@ -70,36 +59,38 @@ function appendSpecial(
   at: number,
   end: number,
 ): number {
-  if (byte === AMPERSAND) return length + ampersand.copy(to, length);
-  if (byte === LT) return length + lessThan.copy(to, length);
-  if (byte === GT) return length + greaterThan.copy(to, length);
+  if (byte === ascii.AMPERSAND) return length + ampersand.copy(to, length);
+  if (byte === ascii.LT) return length + lessThan.copy(to, length);
+  if (byte === ascii.GT) return length + greaterThan.copy(to, length);
   if (byte === lead && bytes[at + 1] === 0xbf && bytes[at + 2]! >= 0xbe)
     return appendEscape(to, length, 0xff00 | (bytes[at + 2]! + 0x40));
-  const isRaw = byte === TAB || byte === LF || byte >= SPACE;
-  if (!isRaw || (byte === UNDERSCORE && looksEscaped(bytes, at, end))) return appendEscape(to, length, byte);
+  const isRaw = byte === ascii.TAB || byte === ascii.LF || byte >= ascii.SPACE;
+  if (!isRaw || (byte === ascii.UNDERSCORE && looksEscaped(bytes, at, end)))
+    return appendEscape(to, length, byte);
   to[length] = byte;
   return length + 1;
 }
 
 function appendEscape(to: Buffer, length: number, unit: number): number {
-  to[length] = UNDERSCORE;
-  to[length + 1] = LOWER_X;
+  to[length] = ascii.UNDERSCORE;
+  to[length + 1] = ascii.LOWER_X;
   for (let digit = 0; digit < 4; digit++)
     to[length + 2 + digit] = hexDigits[(unit >> (12 - 4 * digit)) & 0xf]!;
-  to[length + 6] = UNDERSCORE;
+  to[length + 6] = ascii.UNDERSCORE;
   return length + 7;
 }
 
 /** Returns whether an escape seems to begin at an underscore. */
 function looksEscaped(bytes: Buffer, at: number, end: number): boolean {
-  if (at + 6 >= end || (bytes[at + 1]! | 0x20) !== LOWER_X || bytes[at + 6] !== UNDERSCORE) return false;
+  if (at + 6 >= end || (bytes[at + 1]! | 0x20) !== ascii.LOWER_X || bytes[at + 6] !== ascii.UNDERSCORE)
+    return false;
   for (let digit = at + 2; digit < at + 6; digit++) if (!isHexDigit(bytes[digit]!)) return false;
   return true;
 }
 
 function isHexDigit(byte: number): boolean {
   const lower = byte | 0x20;
-  return isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
+  return ascii.isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
 }
 
 /** Refuses a text of too many UTF-16 code units. */
@@ -107,7 +98,7 @@ function refuseLong(bytes: Buffer, start: number, end: number): void {
   let units = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte === BACKSLASH) at++;
+    if (byte === ascii.BACKSLASH) at++;
     if ((byte & 0xc0) !== 0x80) units += byte >= 0xf0 ? 2 : 1;
   }
   if (units > maxCellLength)
@@ -116,16 +107,18 @@ function refuseLong(bytes: Buffer, start: number, end: number): void {
 
 /** Returns whether the text begins or ends with white space, which programs drop unless the cell says that it counts. */
 export function hasOuterSpace(bytes: Buffer, start: number, end: number): boolean {
-  return end > start && (isSpace(bytes, start) || bytes[end - 1] === SPACE || isEscapedSpace(bytes, end));
+  return (
+    end > start && (isSpace(bytes, start) || bytes[end - 1] === ascii.SPACE || isEscapedSpace(bytes, end))
+  );
 }
 
 function isSpace(bytes: Buffer, at: number): boolean {
-  return bytes[at] === SPACE || bytes[at] === BACKSLASH;
+  return bytes[at] === ascii.SPACE || bytes[at] === ascii.BACKSLASH;
 }
 
 /** Returns whether the text may end with an escaped tab or line break. */
 function isEscapedSpace(bytes: Buffer, end: number): boolean {
-  return bytes[end - 2] === BACKSLASH;
+  return bytes[end - 2] === ascii.BACKSLASH;
 }
 
 /** Returns a text in the form of a field, for `appendField`. */
