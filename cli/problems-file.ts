@@ -1,7 +1,9 @@
-/** The file to which the option `--problems` writes. */
+/** The files to which the options `--problems` and `--faulty-rows-file` write. */
 import { accessSync, closeSync, constants, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import type { Client } from '../client/client.ts';
+import { extname } from 'node:path';
+import { type Client, ProblemError } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
+import { brokenOff, intoFile, isOfFile } from './export.ts';
 import { note } from './print.ts';
 import { reportError } from './report-error.ts';
 
@@ -21,11 +23,16 @@ export function checkProblemsFile(path: string, option: string): void {
   }
 }
 
-/** Writes all problems of the load into the file, if there is one. If this fails, prints the reason and returns false. */
-export async function writeProblems(
-  client: Client,
+/**
+ * Writes what the service has stored of the load into the file of an option, if there is one. If this fails, prints the reason and returns false.
+ *
+ * @param write returns what to print then; undefined: nothing
+ */
+async function writeOf(
+  what: string,
   path: string | boolean | undefined,
   id: string | undefined,
+  write: (path: string, id: string) => Promise<string | undefined>,
 ): Promise<boolean> {
   if (typeof path !== 'string') return true;
   if (id === undefined) {
@@ -33,14 +40,45 @@ export async function writeProblems(
     return true;
   }
   try {
-    const csv = await client.problemsCsv(id);
-    writeFileSync(path, csv);
-    const count = Math.max(0, csv.trimEnd().split('\n').length - 1);
-    if (count > 0) note(`All problems are in ${path}.`);
+    const said = await write(path, id);
+    if (said !== undefined) note(said);
     return true;
   } catch (error) {
-    note(`The problems of load ${id} could not be written into ${path}.`);
+    note(`The ${what} of load ${id} could not be written into ${path}.`);
     reportError(error);
     return false;
   }
 }
+
+type Write = (client: Client, path: string | boolean | undefined, id: string | undefined) => Promise<boolean>;
+
+/** Writes all problems of the load into the file of `--problems`. */
+export const writeProblems: Write = (client, file, load) =>
+  writeOf('problems', file, load, async (path, id) => {
+    const csv = await client.problemsCsv(id);
+    writeFileSync(path, csv);
+    return csv.trimEnd().includes('\n') ? `All problems are in ${path}.` : undefined;
+  });
+
+/** The extensions that decide the format of `--faulty-rows-file`. With another one, the file is like the one that was sent. */
+const formats = ['csv', 'ndjson', 'xlsx'] as const;
+
+/** Writes the rows with problems of the load into the file of `--faulty-rows-file`. */
+export const writeFaultyRows: Write = (client, file, load) =>
+  writeOf('rows with problems', file, load, async (path, id) => {
+    const format = formats.find((one) => one === extname(path).slice(1).toLowerCase());
+    try {
+      const { body, isComplete } = await client.faultyRows(id, format && { format });
+      await intoFile(path, async (write) => {
+        for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) await write(chunk);
+      }).catch((error: unknown) => {
+        throw isOfFile(error) ? error : brokenOff(error);
+      });
+      return isComplete
+        ? `The rows with problems are in ${path}.`
+        : `${path} does not have all rows with problems: the service stores only the first of them.`;
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== 'no-faulty-rows') throw error;
+      return `${path} was not written. ${error.detail}`;
+    }
+  });

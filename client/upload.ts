@@ -36,31 +36,10 @@ export async function upload<Result>(
   headers: Record<string, string>,
   read: (answer: TransportAnswer) => Promise<Result>,
 ): Promise<Result> {
-  const {
-    table,
-    rows,
-    file,
-    bytes,
-    name,
-    kind,
-    definition,
-    patch,
-    password,
-    signal,
-    idempotencyKey,
-    onSent,
-    ...query
-  } = options;
-  const { operation, contentType, ...body } = await uploadBody({
-    rows,
-    file,
-    bytes,
-    name,
-    kind,
-    definition,
-    patch,
-    password,
-  });
+  const { table, signal, idempotencyKey, onSent, ...source } = options;
+  const { operation, contentType, ...body } = await uploadBody(source);
+  // The rest are the parameters of the query.
+  const { rows, file, bytes, name, kind, definition, patch, password, ...query } = source;
   const request = {
     method: 'POST',
     path: `/table/${encodeURIComponent(table)}/upload/${operation}`,
