@@ -2,12 +2,14 @@
  * Lists the first differences between the staged rows and the rows of the table, before the rows are moved: rows that will be inserted, and
  * cells that will be changed. Triggers and concurrent transactions may still change what happens to a row.
  */
+
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
+import { anyNull } from '../../tables/rules/rule-conditions.ts';
 import { type ChangedCell, maxListedChanges, type RowChange } from '../request/row-change.ts';
 import { sameKey } from '../staged/conflict-rule.ts';
 import { findInputCheck } from '../staged/input-check.ts';
@@ -94,13 +96,8 @@ function openCursor(
   );
   const read = [...keyColumns, ...compared].map(({ name }) => `, t.${quoteIdentifier(name)}`).join('');
   const withKey = (isMatch: string) => `SELECT true AS ${met}${read} FROM ${stored} t WHERE ${isMatch}`;
-  const isNull = ({ name }: LoadColumn) => `s.${quoteIdentifier(name)} IS NULL`;
-  const isSameOrNull = keyColumns.map((column, index) => {
-    const one = { ...key, columns: [column.name], equals: key.equals && [key.equals[index]!] };
-    return `(${sameKey(one)} OR ${isNull(column)} AND t.${quoteIdentifier(column.name)} IS NULL)`;
-  });
   // Only a plain equality can use the index of the key.
-  const ofNulls = `(${keyColumns.map(isNull).join(' OR ')}) AND ${isSameOrNull.join(' AND ')}`;
+  const ofNulls = `${anyNull('s', key.columns)} AND ${sameKey(key, true)}`;
   const matches = [withKey(sameKey(key)), ...(key.nullsNotDistinct ? [withKey(ofNulls)] : [])].join(
     ' UNION ALL ',
   );

@@ -5,12 +5,14 @@
  * if one table is temporary and the other one is sharded. So the rows with the keys of the staged rows are first copied into temporary
  * tables. These have at most as many rows as there are staged rows, unless the key has NULLS NOT DISTINCT.
  */
+
 import type { ClientBase } from 'pg';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import { equal } from '../../tables/rules/equality.ts';
+import { allEqual } from '../../tables/rules/equality.ts';
 import type { ForeignKeyRule, RowRule } from '../../tables/rules/row-rules.ts';
+import { columnsOf } from '../../tables/rules/rule-conditions.ts';
 import { type ConflictKey, nameOfKey } from '../staged/conflict-rule.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import type { SentRows } from './violation-queries.ts';
@@ -37,13 +39,8 @@ export async function copyShardedRows(
   const needed = [...new Set([...read, ...(conflict?.key.columns ?? [])])];
   const copyKey = async (key: ConflictKey): Promise<boolean> => {
     if (!isSharded || sent.existing === undefined || copied.sent.copies!.has(nameOfKey(key))) return true;
-    const pairs = key.columns.map((name): Pair => [name, name]);
-    const relation = await copyMatching(client, sent, {
-      ...key,
-      relation: sent.existing,
-      pairs,
-      columns: needed,
-    });
+    const compared = { ...key, relation: sent.existing, ofTable: key.columns, ofRows: key.columns };
+    const relation = await copyMatching(client, sent, { ...compared, columns: needed });
     if (relation !== undefined) copied.sent.copies!.set(nameOfKey(key), relation);
     return relation !== undefined;
   };
@@ -68,7 +65,8 @@ async function copyReferenced(
   const { columns, referencedColumns, referencedSchema, referencedTable, equals } = rule;
   const relation = await copyMatching(client, sent, {
     relation: quoteQualified(referencedSchema, referencedTable),
-    pairs: columns.map((name, index): Pair => [referencedColumns[index]!, name]),
+    ofTable: referencedColumns,
+    ofRows: columns,
     columns: [...new Set(referencedColumns)],
     equals,
     nullsNotDistinct: false,
@@ -76,13 +74,12 @@ async function copyReferenced(
   return [{ ...rule, referencedCopy: relation }, relation !== undefined];
 }
 
-/** A column of the table, and the column of the staged rows with which it is compared. */
-type Pair = [ofTable: string, ofRows: string];
-
 interface Matching extends Pick<ConflictKey, 'equals' | 'nullsNotDistinct'> {
   /** The table, quoted. */
   relation: string;
-  pairs: Pair[];
+  /** The columns of the table, and the column of the staged rows with which each is compared. */
+  ofTable: string[];
+  ofRows: string[];
   /** The columns of the copy. */
   columns: string[];
 }
@@ -91,20 +88,16 @@ interface Matching extends Pick<ConflictKey, 'equals' | 'nullsNotDistinct'> {
 async function copyMatching(
   client: ClientBase,
   sent: SentRows,
-  { relation, pairs, columns, equals, nullsNotDistinct }: Matching,
+  { relation, ofTable, ofRows, columns, equals, nullsNotDistinct }: Matching,
 ): Promise<string | undefined> {
   const [copy, keys] = ['copy', 'keys'].map((name) => `pg_temp.${quoteIdentifier(randomName(name))}`);
-  const conditions = pairs.map(([ofTable, ofRows], index) => {
-    const [left, right] = [`t.${quoteIdentifier(ofTable)}`, `s.${quoteIdentifier(ofRows)}`];
-    const isEqual = equal(left, right, equals, index);
-    return nullsNotDistinct ? `(${isEqual} OR ${left} IS NULL AND ${right} IS NULL)` : isEqual;
-  });
-  const compared = [...new Set(pairs.map(([, ofRows]) => ofRows))].map(quoteIdentifier).join(', ');
-  const listed = columns.map((name) => `t.${quoteIdentifier(name)}`).join(', ');
+  const isSame = allEqual(columnsOf('t', ofTable), columnsOf('s', ofRows), equals, nullsNotDistinct);
+  const compared = [...new Set(ofRows)].map(quoteIdentifier).join(', ');
+  const listed = columnsOf('t', columns).join(', ');
   const statements = [
     // The keys are stored in a table first, because reading the staged rows may set savepoints, and Citus accepts no savepoint while its workers run a query.
     `CREATE TEMPORARY TABLE ${keys} ON COMMIT DROP AS SELECT DISTINCT ${compared} FROM ${sent.relation} sent`,
-    `CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT ${listed} FROM ${relation} t JOIN ${keys} s ON ${conditions.join(' AND ')}`,
+    `CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT ${listed} FROM ${relation} t JOIN ${keys} s ON ${isSame}`,
     `ANALYZE ${copy}`,
   ];
   try {

@@ -2,7 +2,7 @@
 import { qualified } from '../../postgres/callers-statement.ts';
 import { throughView } from '../../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../../postgres/sql.ts';
-import { equal } from '../../tables/rules/equality.ts';
+import { allEqual } from '../../tables/rules/equality.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -14,6 +14,7 @@ import {
 } from '../../tables/rules/row-rules.ts';
 import {
   allPresent,
+  columnsOf,
   isHalfReference,
   lacksReference,
   shownValue,
@@ -179,21 +180,21 @@ function withKey({ copies }: SentRows, existing: string, key: Pick<ConflictKey, 
  * @param more a further condition on that row, which is `t`
  */
 function existsWithKey(table: string, alias: string, key: ConflictKey, more = ''): string {
-  const exists = (condition: string) => `EXISTS (SELECT FROM ${table} t WHERE ${condition}${more})`;
-  const equals = exists(sameKey('t', alias, { ...key, nullsNotDistinct: false }));
-  if (!key.nullsNotDistinct) return equals;
+  const exists = (areNullsEqual: boolean) =>
+    `EXISTS (SELECT FROM ${table} t WHERE ${sameKey(alias, key, areNullsEqual)}${more})`;
+  if (!key.nullsNotDistinct) return exists(false);
   // PostgreSQL can use an index only for a plain equality, so keys without NULL are compared with it.
   const isPresent = allPresent(alias, key.columns);
-  return `(${isPresent} AND ${equals} OR NOT (${isPresent}) AND ${exists(sameKey('t', alias, key))})`;
+  return `(${isPresent} AND ${exists(false)} OR NOT (${isPresent}) AND ${exists(true)})`;
 }
 
-function sameKey(left: string, right: string, { columns, equals, nullsNotDistinct }: ConflictKey): string {
-  const pairs = columns.map(quoteIdentifier).map((name, index) => {
-    const [one, other] = [`${left}.${name}`, `${right}.${name}`];
-    const isEqual = equal(one, other, equals, index);
-    return nullsNotDistinct ? `(${isEqual} OR ${one} IS NULL AND ${other} IS NULL)` : isEqual;
-  });
-  return pairs.join(' AND ');
+/** Returns the condition that the row has the key of the row `t`. */
+function sameKey(
+  alias: string,
+  { columns, equals, nullsNotDistinct }: ConflictKey,
+  areNullsEqual = nullsNotDistinct,
+): string {
+  return allEqual(columnsOf('t', columns), columnsOf(alias, columns), equals, areNullsEqual);
 }
 
 function answer(alias: string, other: string, value: string): string {
@@ -220,7 +221,7 @@ function existingKeys(sent: SentRows, existing: string, rule: UniqueRule): State
   // With `update`, the row that will be updated does not count as another row with the same key.
   const isOther =
     conflict?.action === 'update'
-      ? ` AND (${hasShape('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`
+      ? ` AND (${hasShape('s', conflict.shapes)} AND ${sameKey('s', conflict.key)}) IS NOT TRUE`
       : '';
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}

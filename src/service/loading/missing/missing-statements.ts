@@ -5,9 +5,10 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import { type Equality, equal } from '../../tables/rules/equality.ts';
+import { allEqual, type Equality, equal } from '../../tables/rules/equality.ts';
 import type { ReferringKey } from '../../tables/rules/referring-keys.ts';
 import type { InputRule } from '../../tables/rules/row-rules.ts';
+import { allPresent, anyNull, columnsOf } from '../../tables/rules/rule-conditions.ts';
 import { textOf } from '../difference/text-of-value.ts';
 import { hasShape, rowNumber } from '../staged/staging-table.ts';
 
@@ -45,7 +46,7 @@ export interface Search {
 /** Finds the missing rows. The number of affected rows is their number. */
 export function findMissingRows({ from, sent, key, within, mark }: Search): CallersStatement {
   const conditions = [
-    ...(key.areNullsEqual ? [] : key.columns.map((name) => `t.${quoteIdentifier(name)} IS NOT NULL`)),
+    ...(key.areNullsEqual ? [] : [allPresent('t', key.columns)]),
     ...(mark ? [`NOT ${isMarked(mark)}`] : []),
     ...(within ? [`(${occurs(within, sent).join(' OR ')})`] : []),
     ...occurs(key, sent).map((condition) => `NOT (${condition})`),
@@ -76,20 +77,17 @@ function occurs({ columns, equals, areNullsEqual, shapes }: Compared, sent: stri
       return inTable.join('') + sentRow(inUpload.join(' AND '));
     });
   }
-  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
-  const orBothNull = names.map((name, at) => `(t.${name} IS NULL AND s.${name} IS NULL OR ${same[at]})`);
+  const orBothNull = allEqual(columnsOf('t', columns), columnsOf('s', columns), equals, true);
   return [
     sentRow(same.join(' AND ')),
-    `${hasNull('t')} AND ${sentRow(`${hasNull('s')} AND ${orBothNull.join(' AND ')}`)}`,
+    `${anyNull('t', columns)} AND ${sentRow(`${anyNull('s', columns)} AND ${orBothNull}`)}`,
   ];
 }
 
 /** Returns one row `found`: whether a row of the upload has a complete key. */
 export function hasSentKey({ sent, key }: Search): CallersStatement {
-  const present = key.areNullsEqual
-    ? []
-    : key.columns.map((name) => ` AND s.${quoteIdentifier(name)} IS NOT NULL`);
-  return qualified`SELECT EXISTS (SELECT FROM ${sent} s WHERE ${hasShape('s', key.shapes)}${present.join('')}) AS found`;
+  const present = key.areNullsEqual ? '' : ` AND ${allPresent('s', key.columns)}`;
+  return qualified`SELECT EXISTS (SELECT FROM ${sent} s WHERE ${hasShape('s', key.shapes)}${present}) AS found`;
 }
 
 function isMarked({ column, isBoolean }: Mark): string {
@@ -113,10 +111,9 @@ export function deleteMissingRows({ from }: Search): CallersStatement {
 
 /** Returns one row `found`: whether another row of the table has the key of a missing row. */
 export function hasReturned({ from, key: { columns, equals } }: Search): CallersStatement {
-  const same = columns.map((name, index) =>
-    equal(`t.${quoteIdentifier(name)}`, `m.key_${index}`, equals, index),
-  );
-  return qualified`SELECT EXISTS (SELECT FROM ${from} t JOIN ${missingTable} m ON ${same.join(' AND ')} AND NOT (${isAt('t', 'm')})) AS found`;
+  const found = columns.map((_, index) => `m.key_${index}`);
+  const same = allEqual(columnsOf('t', columns), found, equals);
+  return qualified`SELECT EXISTS (SELECT FROM ${from} t JOIN ${missingTable} m ON ${same} AND NOT (${isAt('t', 'm')})) AS found`;
 }
 
 function isAt(row: string, missing: string): string {
@@ -154,11 +151,7 @@ WHERE EXISTS (SELECT FROM ${key.relation} r WHERE ${refers(key)}${isNotMissing(k
 }
 
 function refers({ columns, referencedColumns, equals }: ReferringKey): string {
-  const conditions = columns.map((column, index) => {
-    const referenced = `t.${quoteIdentifier(referencedColumns[index]!)}`;
-    return equal(referenced, `r.${quoteIdentifier(column)}`, equals, index);
-  });
-  return conditions.join(' AND ');
+  return allEqual(columnsOf('t', referencedColumns), columnsOf('r', columns), equals);
 }
 
 function isNotMissing({ isSelf }: ReferringKey): string {

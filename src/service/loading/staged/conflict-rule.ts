@@ -4,7 +4,8 @@
 
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
-import { type Equality, equal } from '../../tables/rules/equality.ts';
+import { allEqual, type Equality } from '../../tables/rules/equality.ts';
+import { columnsOf } from '../../tables/rules/rule-conditions.ts';
 import { type Shapes, sourcesOf } from './shapes.ts';
 
 /** The value of `on_conflict`, and the keys by which rows may be compared. The preferred key comes first. */
@@ -63,12 +64,11 @@ export function nameOfKey({ columns }: Pick<ConflictKey, 'columns'>): string {
 }
 
 /**
- * Returns the condition that the keys of `t` and `s` are equal. It is never true for NULL. With a condition that can be true for NULL, PostgreSQL
- * would compare every row with every other.
+ * Returns the condition that the keys of `t` and `s` are equal. It is true for NULL only with `areNullsEqual`, and PostgreSQL would then compare
+ * every row with every other, if it had no other condition.
  */
-export function sameKey({ columns, equals }: ConflictKey): string {
-  const names = columns.map(quoteIdentifier);
-  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
+export function sameKey({ columns, equals }: ConflictKey, areNullsEqual = false): string {
+  return allEqual(columnsOf('t', columns), columnsOf('s', columns), equals, areNullsEqual);
 }
 
 /** Returns the columns that a row must have so that its key is complete. For a generated column of the key these are the columns from which it is computed. */

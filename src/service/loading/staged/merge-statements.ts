@@ -3,6 +3,7 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
+import { anyNull, columnsOf } from '../../tables/rules/rule-conditions.ts';
 import { type ConflictKey, type ConflictRule, sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
@@ -209,7 +210,7 @@ export function lockExistingRows(
 ): CallersStatement {
   return qualified`SELECT pg_catalog.count(*)::int FROM (
 SELECT FROM ${load.stored} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)} AND ${isMoved(load)}
-ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`;
+ORDER BY ${columnsOf('t', key.columns).join(', ')} FOR NO KEY UPDATE OF t) locked`;
 }
 
 /** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. @param stored see `StagedLoad` */
@@ -219,12 +220,9 @@ export function countExistingKeys(
   { key, shapes }: ConflictRule,
 ): CallersStatement {
   const kept = `${hasShape('s', shapes)} AND NOT ${isSurplus('s')}`;
-  const names = key.columns.map(quoteIdentifier);
-  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
-  const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
   // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
-  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
-INTERSECT SELECT ${list('t')} FROM ${stored} t WHERE ${hasNull('t')}) both_have`;
+  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${columnsOf('s', key.columns).join(', ')} FROM ${staged} s WHERE ${kept} AND ${anyNull('s', key.columns)}
+INTERSECT SELECT ${columnsOf('t', key.columns).join(', ')} FROM ${stored} t WHERE ${anyNull('t', key.columns)}) both_have`;
   return qualified`SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${stored} t WHERE ${sameKey(key)}))
 ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`;
 }

@@ -5,6 +5,7 @@
  * Values are compared as PostgreSQL stores them (`*=`), because `=` says that 1.0 and 1.00 are equal, and some types have no `=`. The result
  * is of the moment of the query: if another session changes such a row afterwards, it is as if the upload had come first.
  */
+
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
@@ -12,6 +13,7 @@ import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
 import { isFailureOfExpression, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import { anyNull } from '../../tables/rules/rule-conditions.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import { sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
@@ -97,11 +99,9 @@ export function findUnchangedRows(load: Comparing, inputCheck: string | undefine
   ].join(' AND ');
   const find = (isMatch: string) =>
     `SELECT s.${staging.rowNumber} FROM ${stored} t JOIN ${staged} s ON ${isMatch} WHERE ${conditions}`;
-  const hasNull = (alias: string) =>
-    `(${key.columns.map((name) => `${alias}.${quoteIdentifier(name)} IS NULL`).join(' OR ')})`;
   const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
   // PostgreSQL can join by this comparison, as opposed to `IS NOT DISTINCT FROM`.
-  const ofNulls = `${recordOf('t', keyColumns)} OPERATOR(pg_catalog.*=) ${recordOf('s', keyColumns)} AND ${hasNull('s')} AND ${hasNull('t')}`;
+  const ofNulls = `${recordOf('t', keyColumns)} OPERATOR(pg_catalog.*=) ${recordOf('s', keyColumns)} AND ${anyNull('s', key.columns)} AND ${anyNull('t', key.columns)}`;
   const found = [find(sameKey(key)), ...(key.nullsNotDistinct ? [find(ofNulls)] : [])].join(' UNION ALL ');
   return qualified`CREATE TEMPORARY TABLE ${unchangedTable} ON COMMIT DROP AS ${found}`;
 }

@@ -18,6 +18,24 @@ export function equal(left: string, right: string, equals: Equality[] | undefine
   return `${cast(left, leftBase)} ${operator} ${cast(right, rightBase)}`;
 }
 
+/**
+ * Returns the condition that the values are equal, each with the one at the same place.
+ *
+ * @param areNullsEqual two NULL are equal, too. PostgreSQL would then compare every row with every other, so such a condition needs another one beside it
+ */
+export function allEqual(
+  left: string[],
+  right: string[],
+  equals: Equality[] | undefined,
+  areNullsEqual = false,
+): string {
+  const pairs = left.map((one, index) => {
+    const isEqual = equal(one, right[index]!, equals, index);
+    return areNullsEqual ? `(${isEqual} OR ${one} IS NULL AND ${right[index]} IS NULL)` : isEqual;
+  });
+  return pairs.join(' AND ');
+}
+
 function cast(value: string, type: string | null | undefined): string {
   return type ? `${value}::${type}` : value;
 }
