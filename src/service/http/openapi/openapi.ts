@@ -459,6 +459,20 @@ export const tokenErrors: ErrorCode[] = [
 /** The error codes of every endpoint that takes an `Idempotency-Key`. */
 export const keyErrors: ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-reused', 'not-enabled'];
 
+/** The error codes of every endpoint that reads a small body of JSON. */
+export const bodyErrors: ErrorCode[] = [
+  'invalid-json',
+  'invalid-content-encoding',
+  'request-timeout',
+  'limit-exceeded',
+  'unsupported-media-type',
+];
+
+/** The header of an answer that created or renamed a table. */
+export const tableLocationHeader = {
+  Location: { type: 'string', description: 'The URL that describes the table.' },
+};
+
 /** The error codes of every endpoint of a table. */
 export const tableErrors: ErrorCode[] = [
   ...tokenErrors,

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { AlteredTableSchema, ChangeSchema } from '../../tables/change/alter/alter-schemas.ts';
 import { type AlterResult, alterTable } from '../../tables/change/alter/alter-table.ts';
 import { type Change, type Loss, losses } from '../../tables/change/alter/change.ts';
@@ -15,6 +14,7 @@ import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
+  bodyErrors,
   encodingHeader,
   idempotencyHeader,
   ifMatchHeader,
@@ -22,11 +22,12 @@ import {
   keyErrors,
   problemResponses,
   tableErrors,
+  tableLocationHeader,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 import { readDefinitionText, requireDefinition } from '../uploads/definition-body.ts';
-import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+import { answerTextOnce } from '../uploads/idempotency.ts';
 import { splitList } from '../uploads/split-list.ts';
 
 const Query = Type.Object({
@@ -81,9 +82,7 @@ const documentation = {
     },
     201: {
       description: 'Created.',
-      headers: {
-        Location: { type: 'string', description: 'The URL that describes the table.' },
-      },
+      headers: tableLocationHeader,
       content: { 'application/json': { schema: Altered } },
     },
     ...problemResponses(
@@ -94,12 +93,8 @@ const documentation = {
       'lock-too-long',
       'precondition-failed',
       'write-conflict',
-      'invalid-json',
-      'invalid-content-encoding',
-      'request-timeout',
+      ...bodyErrors,
       ...keyErrors,
-      'limit-exceeded',
-      'unsupported-media-type',
       'invalid-definition',
       'invalid-data',
       'distribution-unavailable',
@@ -118,14 +113,11 @@ export function alterTableRoute(app: FastifyInstance, context: HttpContext): voi
       const allow = parseAllow(query.allow);
       const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
       const { schema, name, grants, caller, signal, transaction } = admitted;
-      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
       const { limits } = context.config;
       const text = await readDefinitionText(request, limits, context.stopping);
-      key?.digest.addWhole(text);
       const { defaultFunctions: extraFunctions, lockTimeoutMs, statementTimeoutMs } = context.config.database;
       const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-      const once = { key, requestId: request.id, readBody: async () => {} };
-      return answerOnce(reply, records, once, async (keeper) => {
+      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
         const table = await requireDefinition(text, limits);
         let result: AlterResult | undefined;
         const toAnswer = () => answerOf(result!, query.dry_run);

@@ -3,8 +3,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { noKey } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { type CreateResult, createTable } from '../../tables/create-table.ts';
 import {
   TableDefinitionSchema,
@@ -17,17 +17,19 @@ import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
+  bodyErrors,
   encodingHeader,
   idempotencyHeader,
   keyErrors,
   problemResponses,
   tableErrors,
+  tableLocationHeader,
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { readDefinitionText, requireDefinition } from '../uploads/definition-body.ts';
-import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+import { answerTextOnce } from '../uploads/idempotency.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,
@@ -108,20 +110,14 @@ const documentation = {
     },
     201: {
       description: 'Created.',
-      headers: {
-        Location: { type: 'string', description: 'The URL that describes the table.' },
-      },
+      headers: tableLocationHeader,
       content: { 'application/json': { schema: Created } },
     },
     ...problemResponses(
       ...tableErrors,
-      'invalid-json',
-      'invalid-content-encoding',
-      'request-timeout',
-      'table-exists',
+      ...bodyErrors,
       ...keyErrors,
-      'limit-exceeded',
-      'unsupported-media-type',
+      'table-exists',
       'invalid-definition',
       'distribution-unavailable',
     ),
@@ -140,7 +136,6 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       query.schema,
       'table:create',
     );
-    const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
     const { limits } = context.config;
     const text = await readDefinitionText(request, limits, context.stopping);
     const options = {
@@ -154,16 +149,15 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         records.eventStatements([{ type: 'table.created', schema, table: name, distribution }]),
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-    key?.digest.addWhole(text);
-    const once = { key, requestId: request.id, readBody: async () => {} };
-    return answerOnce(reply, records, once, async (claimed) => {
+    return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (claimed) => {
       let expected: CreateResult | undefined;
       // Without an idempotency key there is no result to store before the commit, which saves one round trip.
       const onResult =
-        key &&
-        ((result: CreateResult): void => {
-          expected = result;
-        });
+        claimed === noKey
+          ? undefined
+          : (result: CreateResult): void => {
+              expected = result;
+            };
       const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
       const beforeCommit = () => claimed.commitStatements(() => toAnswer(expected!));
       const result = await line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>

@@ -1,7 +1,6 @@
 /** `DELETE /api/v1/table/{table_name}`: drops a table that nothing else needs. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { dropTable } from '../../tables/change/drop-table.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../admission/table-request.ts';
@@ -17,7 +16,7 @@ import {
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
-import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+import { answerTextOnce } from '../uploads/idempotency.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,
@@ -61,43 +60,37 @@ export function dropTableRoute(app: FastifyInstance, context: HttpContext): void
       const query = parseQuery(request.query);
       const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:drop');
       const { schema, name, grants, caller, signal, transaction } = admitted;
-      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
-      key?.digest.addWhole(Buffer.alloc(0));
-      const answer = { status: 204, headers: {}, body: Buffer.alloc(0) };
+      const text = Buffer.alloc(0);
+      const answer = { status: 204, headers: {}, body: text };
       const { lockTimeoutMs } = context.config.database;
-      return answerOnce(
-        reply,
-        records,
-        { key, requestId: request.id, readBody: async () => {} },
-        async (keeper) => {
-          const isDropped = await context.lines.creates.use(
-            { caller, table: tableKey({ schema, name }) },
-            signal,
-            () =>
-              dropTable(
-                context.pool,
-                {
-                  ...transaction,
-                  rollback: query.dry_run,
-                  beforeCommit: () => keeper.commitStatements(() => answer),
-                },
-                {
-                  ...{ schema, name, lockTimeoutMs, signal },
-                  ifExists: query.if_exists,
-                  requireMatch: matchOf(request),
-                  extraFunctions: context.config.database.defaultFunctions,
-                  admitSchema: (other) => requireSchema(grants, other),
-                  onDrop: () => records.eventStatements([{ type: 'table.dropped', schema, table: name }]),
-                },
-              ),
-          );
-          if (query.dry_run) await keeper.keep(answer);
-          else if (isDropped) records.noteEvents();
-          if (isDropped)
-            noteChange(request, { outcome: query.dry_run ? 'checked' : 'committed', change: 'dropped' });
-          return answer;
-        },
-      );
+      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
+        const isDropped = await context.lines.creates.use(
+          { caller, table: tableKey({ schema, name }) },
+          signal,
+          () =>
+            dropTable(
+              context.pool,
+              {
+                ...transaction,
+                rollback: query.dry_run,
+                beforeCommit: () => keeper.commitStatements(() => answer),
+              },
+              {
+                ...{ schema, name, lockTimeoutMs, signal },
+                ifExists: query.if_exists,
+                requireMatch: matchOf(request),
+                extraFunctions: context.config.database.defaultFunctions,
+                admitSchema: (other) => requireSchema(grants, other),
+                onDrop: () => records.eventStatements([{ type: 'table.dropped', schema, table: name }]),
+              },
+            ),
+        );
+        if (query.dry_run) await keeper.keep(answer);
+        else if (isDropped) records.noteEvents();
+        if (isDropped)
+          noteChange(request, { outcome: query.dry_run ? 'checked' : 'committed', change: 'dropped' });
+        return answer;
+      });
     }),
   );
 }

@@ -14,7 +14,7 @@ import { readPlace, writePlace } from '../answers/list-places.ts';
 import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { ProfileBody, readProfileBody } from '../profiles/profile-body.ts';
 import { profileName, readerOf } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
@@ -127,8 +127,8 @@ export function saveProfileRoute(app: FastifyInstance, context: HttpContext): vo
     'Save Profile',
     `Saves upload parameters, a definition and the names of a file's columns under a name. Another content makes a new version; the same content keeps the version. What no upload accepts is refused. A subject may have ${maxProfilesPerOwner.toLocaleString('en')} profiles, and the newest ${keptVersions} versions of each are kept. Only the subject that has created a shared profile may change it. Needs the scope \`profile:manage\`.`,
     ...changeErrors,
-    ...(['schema-not-found', 'invalid-json', 'invalid-content-encoding', 'request-timeout'] as const),
-    ...(['limit-exceeded', 'unsupported-media-type', 'invalid-profile', 'invalid-definition'] as const),
+    ...bodyErrors,
+    ...(['schema-not-found', 'invalid-profile', 'invalid-definition'] as const),
   );
   const schema = {
     ...about,

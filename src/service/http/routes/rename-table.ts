@@ -4,7 +4,6 @@ import Type from 'typebox';
 import { refuseSystemSchema } from '../../../core/identifiers.ts';
 import type { EventFacts } from '../../events/event.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { ChangeSchema, parseChange, type TableChange } from '../../tables/change/parse-change.ts';
 import { renameTable } from '../../tables/change/rename-table.ts';
 import { type TableDescription, TableDescriptionSchema } from '../../tables/definition.ts';
@@ -15,6 +14,7 @@ import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
+  bodyErrors,
   encodingHeader,
   etagHeader,
   idempotencyHeader,
@@ -22,11 +22,12 @@ import {
   keyErrors,
   problemResponses,
   tableErrors,
+  tableLocationHeader,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { type Grants, requireSchema } from '../tokens/auth.ts';
 import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.ts';
-import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+import { answerTextOnce } from '../uploads/idempotency.ts';
 
 /** The longest comment has 16,384 characters, each of which takes at most 12 bytes (`\ud83d\ude00`). */
 const maxBytes = 256 * 1024;
@@ -55,7 +56,7 @@ const documentation = {
       description: 'The table as it is now.',
       headers: {
         ...etagHeader,
-        Location: { type: 'string', description: 'The URL that describes the table.' },
+        ...tableLocationHeader,
       },
       content: { 'application/json': { schema: Renamed } },
     },
@@ -66,12 +67,8 @@ const documentation = {
       'dependent-objects',
       'precondition-failed',
       'write-conflict',
-      'invalid-json',
-      'invalid-content-encoding',
-      'request-timeout',
+      ...bodyErrors,
       ...keyErrors,
-      'limit-exceeded',
-      'unsupported-media-type',
       'invalid-definition',
     ),
   },
@@ -88,46 +85,39 @@ export function renameTableRoute(app: FastifyInstance, context: HttpContext): vo
       const query = parseQuery(request.query);
       const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
       const { schema, name, grants, caller, signal, transaction } = admitted;
-      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
       const text = await readDefinitionText(request, limits, context.stopping);
-      key?.digest.addWhole(text);
       const { defaultFunctions: extraFunctions, lockTimeoutMs } = context.config.database;
-      return answerOnce(
-        reply,
-        records,
-        { key, requestId: request.id, readBody: async () => {} },
-        async (keeper) => {
-          const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
-          if (change.schema !== undefined) requireTarget(grants, change.schema);
-          let answer: KeptAnswer | undefined;
-          const beforeCommit = () => [
-            ...keeper.commitStatements(() => answer!),
-            ...records.eventStatements(eventsOf({ schema, table: name }, change)),
-          ];
-          const onResult = (table: TableDescription) => {
-            answer = answerOf(table);
-          };
-          await context.lines.creates.use({ caller, table: tableKey({ schema, name }) }, signal, () =>
-            renameTable(
-              context.pool,
-              { ...transaction, beforeCommit },
-              {
-                schema,
-                name,
-                change,
-                extraFunctions,
-                onResult,
-                lockTimeoutMs,
-                signal,
-                requireMatch: matchOf(request),
-              },
-            ),
-          );
-          noteChange(request, { outcome: 'committed', change: 'changed' });
-          records.noteEvents();
-          return answer!;
-        },
-      );
+      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
+        const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
+        if (change.schema !== undefined) requireTarget(grants, change.schema);
+        let answer: KeptAnswer | undefined;
+        const beforeCommit = () => [
+          ...keeper.commitStatements(() => answer!),
+          ...records.eventStatements(eventsOf({ schema, table: name }, change)),
+        ];
+        const onResult = (table: TableDescription) => {
+          answer = answerOf(table);
+        };
+        await context.lines.creates.use({ caller, table: tableKey({ schema, name }) }, signal, () =>
+          renameTable(
+            context.pool,
+            { ...transaction, beforeCommit },
+            {
+              schema,
+              name,
+              change,
+              extraFunctions,
+              onResult,
+              lockTimeoutMs,
+              signal,
+              requireMatch: matchOf(request),
+            },
+          ),
+        );
+        noteChange(request, { outcome: 'committed', change: 'changed' });
+        records.noteEvents();
+        return answer!;
+      });
     }),
   );
 }

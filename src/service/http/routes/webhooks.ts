@@ -21,7 +21,7 @@ import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidWebhook, readWebhookBody, WebhookBody } from '../events/webhook-body.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 
@@ -121,16 +121,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     body: WebhookBody,
     response: {
       ...answers(201, 'The webhook.', CreatedWebhook),
-      ...problemResponses(
-        ...usualErrors,
-        'schema-forbidden',
-        'invalid-json',
-        'invalid-content-encoding',
-        'request-timeout',
-        'limit-exceeded',
-        'unsupported-media-type',
-        'invalid-webhook',
-      ),
+      ...problemResponses(...usualErrors, 'schema-forbidden', ...bodyErrors, 'invalid-webhook'),
     },
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {

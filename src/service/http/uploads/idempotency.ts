@@ -10,6 +10,7 @@ import {
 } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { Records } from '../../loads/records.ts';
+import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { asAppError, keptProblem } from '../answers/problem-json.ts';
 import { BodyDigest } from '../wire/body-digest.ts';
 import { ClientGone } from '../wire/request-body.ts';
@@ -126,6 +127,19 @@ export async function answerOnce(
       throw error;
     }
   });
+}
+
+/** Answers a request whose body `text` is known once, as `answerOnce` does. */
+export function answerTextOnce(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  records: Records,
+  { owner, text }: { owner: Buffer; text: Buffer },
+  work: (keeper: AnswerKeeper) => Promise<KeptAnswer>,
+): Promise<Buffer> {
+  const key = requestKeyOf(request, records, { owner, claim: uuidV7() });
+  key?.digest.addWhole(text);
+  return answerOnce(reply, records, { key, requestId: request.id, readBody: async () => {} }, work);
 }
 
 /**
