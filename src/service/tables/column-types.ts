@@ -33,39 +33,27 @@ const spellings = new Set('int integer smallint bigint real decimal dec numeric 
  * every search path. An alias never means a type of the database with the same name, because anybody who may create a table or a type could create one.
  */
 const aliases: Record<string, { plain: string; withModifiers?: string }> = {
-  string: { plain: 'pg_catalog.text', withModifiers: 'varchar' },
-  str: { plain: 'pg_catalog.text', withModifiers: 'varchar' },
-  nvarchar: { plain: 'varchar', withModifiers: 'varchar' },
-  tinytext: { plain: 'pg_catalog.text' },
-  mediumtext: { plain: 'pg_catalog.text' },
-  longtext: { plain: 'pg_catalog.text' },
-  clob: { plain: 'pg_catalog.text' },
-  number: { plain: 'numeric', withModifiers: 'numeric' },
-  double: { plain: 'double precision' },
-  float32: { plain: 'real' },
-  float64: { plain: 'double precision' },
-  byte: { plain: 'smallint' },
-  tinyint: { plain: 'smallint' },
-  short: { plain: 'smallint' },
-  int16: { plain: 'smallint' },
-  mediumint: { plain: 'integer' },
-  int32: { plain: 'integer' },
-  long: { plain: 'bigint' },
-  int64: { plain: 'bigint' },
+  ...named('string str', 'pg_catalog.text', 'varchar'),
+  ...named('nvarchar', 'varchar', 'varchar'),
+  ...named('tinytext mediumtext longtext clob', 'pg_catalog.text'),
+  ...named('number', 'numeric', 'numeric'),
+  ...named('float32', 'real'),
+  ...named('double float64', 'double precision'),
+  ...named('byte tinyint short int16', 'smallint'),
+  ...named('mediumint int32', 'integer'),
+  ...named('long int64', 'bigint'),
   // The caller's types of these names have no offset, so they mean a timestamp without a time zone. Type inference treats such values in the same way.
-  datetime: { plain: 'timestamp', withModifiers: 'timestamp' },
-  datetime2: { plain: 'timestamp', withModifiers: 'timestamp' },
-  datetimeoffset: { plain: 'timestamp with time zone', withModifiers: 'timestamp with time zone' },
-  blob: { plain: 'pg_catalog.bytea' },
-  binary: { plain: 'pg_catalog.bytea' },
-  varbinary: { plain: 'pg_catalog.bytea' },
-  bytes: { plain: 'pg_catalog.bytea' },
-  object: { plain: 'pg_catalog.jsonb' },
-  dict: { plain: 'pg_catalog.jsonb' },
-  map: { plain: 'pg_catalog.jsonb' },
-  guid: { plain: 'pg_catalog.uuid' },
-  uniqueidentifier: { plain: 'pg_catalog.uuid' },
+  ...named('datetime datetime2', 'timestamp', 'timestamp'),
+  ...named('datetimeoffset', 'timestamp with time zone', 'timestamp with time zone'),
+  ...named('blob binary varbinary bytes', 'pg_catalog.bytea'),
+  ...named('object dict map', 'pg_catalog.jsonb'),
+  ...named('guid uniqueidentifier', 'pg_catalog.uuid'),
 };
+
+function named(names: string, plain: string, withModifiers?: string) {
+  const alias = withModifiers === undefined ? { plain } : { plain, withModifiers };
+  return Object.fromEntries(names.split(' ').map((name) => [name, alias]));
+}
 
 /** The serial types (PostgreSQL 8.1.4), which become identity columns. */
 const serials: Record<string, string> = {

@@ -3,6 +3,7 @@
  * itself reads the definition: its columns are created as a temporary table, described, and rolled back.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { shorten } from '../../core/identifiers.ts';
@@ -300,7 +301,10 @@ async function compareKeys(
 ): Promise<void> {
   const { primary_key: primaryKey, unique } = existing.constraints;
   const at = '/table/constraints/primary_key';
-  if (prepared.primaryKey !== undefined && !sameList(prepared.primaryKey.columns, primaryKey.columns)) {
+  if (
+    prepared.primaryKey !== undefined &&
+    !isDeepStrictEqual(prepared.primaryKey.columns, primaryKey.columns)
+  ) {
     const columns = quoteNames(primaryKey.columns);
     report(
       `${at}/columns`,
@@ -457,8 +461,4 @@ function describeReference({ schema, table, pairs }: PreparedForeignKey): string
 
 function quoteNames(names: string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
-}
-
-function sameList(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((name, index) => name === b[index]);
 }

@@ -10,7 +10,7 @@ import type { LastStatement } from '../postgres/transaction.ts';
 import { inTransaction, type TransactionEdges, type TransactionOptions } from '../postgres/transaction.ts';
 import type { TableFacts } from './catalog/describe-relation.ts';
 import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definition.ts';
-import { findRelation } from './catalog/relations.ts';
+import { findRelation, kindInWords } from './catalog/relations.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
@@ -228,7 +228,8 @@ export function tableExists(
   existing: Pick<ExistingObject, 'kind'>,
   remedies?: string,
 ): AppError {
-  const what = `${kinds[existing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
+  const kind = kindInWords(existing.kind).replace(/^an? (.)/, (_, first: string) => first.toUpperCase());
+  const what = `${kind} "${schema}"."${name}" already exists.`;
   const remedy =
     remedies === undefined
       ? 'Use another name.'
@@ -240,20 +241,6 @@ export function tableExists(
 
 /** The `remedies` that `tableExists` names to an upload. */
 export const uploadRemedies = 'if_exists=append, truncate or replace';
-
-/** The words for `pg_class.relkind` in messages. */
-const kinds: Record<string, string> = {
-  r: 'Table',
-  p: 'Table',
-  v: 'View',
-  m: 'Materialized view',
-  f: 'Foreign table',
-  S: 'Sequence',
-  i: 'Index',
-  I: 'Index',
-  c: 'Type',
-  type: 'Type',
-};
 
 /** The maximum number of attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;

@@ -2,6 +2,7 @@
  * Pure functions that return the DDL of a prepared table. Every part of the table was checked before, or comes from the catalogue. A table
  * may have thousands of keys, so their clauses are written in turns.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { mapInTurns } from '../../core/pause-for-others.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
@@ -77,7 +78,7 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   const { primaryKey, unique, placement } = table;
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   const isMerged =
-    primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
+    primaryKey !== undefined && unique.some((key) => isDeepStrictEqual(key.columns, primaryKey.columns));
   if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const { constraints, notValid } = await constraintClauses(table, table);
@@ -141,14 +142,14 @@ function commentStatements(table: PreparedTable, naming: Naming): CallersStateme
   const relation = quoteQualified(table.schema, naming.name);
   const columns = table.columns.filter(({ comment }) => comment !== undefined);
   return [
-    ...(table.comment === undefined
-      ? []
-      : [qualified`COMMENT ON TABLE ${relation} IS ${quoteLiteral(table.comment)}`]),
-    ...columns.map(
-      ({ name, comment }) =>
-        qualified`COMMENT ON COLUMN ${relation}.${quoteIdentifier(name)} IS ${quoteLiteral(comment!)}`,
-    ),
+    ...(table.comment === undefined ? [] : [commentOn(`TABLE ${relation}`, table.comment)]),
+    ...columns.map(({ name, comment }) => commentOn(`COLUMN ${relation}.${quoteIdentifier(name)}`, comment)),
   ];
+}
+
+/** @param what such as `TABLE "public"."orders"` @param comment undefined: none */
+export function commentOn(what: string, comment: string | null | undefined): CallersStatement {
+  return qualified`COMMENT ON ${what} IS ${comment == null ? 'NULL' : quoteLiteral(comment)}`;
 }
 
 function createIndexes(
@@ -314,10 +315,6 @@ function ruleClauses({ onDelete, onUpdate, deferrable }: ForeignKeyRules): strin
 
 function constraintName(name: string | undefined): string {
   return name === undefined ? '' : ` CONSTRAINT ${quoteIdentifier(name)}`;
-}
-
-function isSameList(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((name, index) => name === b[index]);
 }
 
 function inLockOrder(keys: PreparedForeignKey[]): PreparedForeignKey[] {

@@ -13,7 +13,7 @@
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { parseTypeName, readTypeName, type TypeName } from './column-types.ts';
 import type { NumberingFacts } from './numbering.ts';
-import { TokenReader, tokenize } from './sql-tokens.ts';
+import { type Token, TokenReader, tokenize } from './sql-tokens.ts';
 
 /**
  * The functions of `pg_catalog` that a default may call. They are useful in a default, and they cannot sleep, read files or settings,
@@ -92,8 +92,8 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   if (tokens === undefined || tokens.length === 0) return literal;
   const first = tokens[0]!;
   if (tokens.length === 1 && first.kind === 'string') return { kind: 'literal', text: first.text, hint: '' };
-  const reader = new TokenReader(tokens);
-  const expression = readExpression(reader, extraFunctions, 0);
+  const reader = new DefaultReader(tokens, extraFunctions);
+  const expression = readExpression(reader, 0);
   if (expression === undefined || !reader.ended || !isDefault(expression)) return literal;
   if (makesZones(expression)) return literal;
   if (expression.kind === 'string' && expression.cast === undefined)
@@ -134,11 +134,16 @@ function hintOf(text: string, extraFunctions: readonly string[]): string {
   return `A default can call only these functions, with literal arguments: ${names}.`;
 }
 
-function readExpression(
-  reader: TokenReader,
-  extraFunctions: readonly string[],
-  depth: number,
-): Expression | undefined {
+class DefaultReader extends TokenReader {
+  readonly extraFunctions: readonly string[];
+
+  constructor(tokens: Token[], extraFunctions: readonly string[]) {
+    super(tokens);
+    this.extraFunctions = extraFunctions;
+  }
+}
+
+function readExpression(reader: DefaultReader, depth: number): Expression | undefined {
   if (depth > maxDepth) return undefined;
   const token = reader.next();
   switch (token?.kind) {
@@ -149,28 +154,23 @@ function readExpression(
     case 'number':
       return withCast(reader, { kind: 'word', sql: token.text, cast: undefined });
     case 'symbol':
-      return readSymbol(reader, token.text, extraFunctions, depth);
+      return readSymbol(reader, token.text, depth);
     case 'word':
-      return readWord(reader, token.text, extraFunctions, depth);
+      return readWord(reader, token.text, depth);
     case 'quoted':
-      return readCall(reader, token.text, extraFunctions, depth);
+      return readCall(reader, token.text, depth);
     default:
       return undefined;
   }
 }
 
 /** Reads `-1`, and `(-1)::numeric`, which is how PostgreSQL writes constants that it converts. */
-function readSymbol(
-  reader: TokenReader,
-  symbol: string,
-  extraFunctions: readonly string[],
-  depth: number,
-): Expression | undefined {
+function readSymbol(reader: DefaultReader, symbol: string, depth: number): Expression | undefined {
   const isOpen = symbol === '(';
   const sign = symbol === '-' || (isOpen && reader.symbol('-')) ? '-' : '';
   if (sign === '' && !isOpen) return undefined;
   const digits = reader.kind('number');
-  if (digits === undefined && isOpen && sign === '') return readConverted(reader, extraFunctions, depth);
+  if (digits === undefined && isOpen && sign === '') return readConverted(reader, depth);
   if (digits === undefined || (isOpen && !reader.symbol(')'))) return undefined;
   // A cast binds more strongly than a sign without parentheses (PostgreSQL 4.1.6), so a cast is read only after parentheses.
   const number: Expression = { kind: 'word', sql: `(${sign}${digits})`, cast: undefined };
@@ -178,12 +178,8 @@ function readSymbol(
 }
 
 /** Reads what follows `(`: a call or a keyword, then `)` and a cast. */
-function readConverted(
-  reader: TokenReader,
-  extraFunctions: readonly string[],
-  depth: number,
-): Expression | undefined {
-  const argument = readExpression(reader, extraFunctions, depth + 1);
+function readConverted(reader: DefaultReader, depth: number): Expression | undefined {
+  const argument = readExpression(reader, depth + 1);
   if (argument === undefined || !isDefault(argument)) return undefined;
   if (argument.kind === 'string' && argument.cast === undefined) return undefined;
   if (!reader.symbol(')') || !reader.symbol('::')) return undefined;
@@ -191,16 +187,11 @@ function readConverted(
   return cast && { kind: 'cast', argument, cast };
 }
 
-function readWord(
-  reader: TokenReader,
-  word: string,
-  extraFunctions: readonly string[],
-  depth: number,
-): Expression | undefined {
+function readWord(reader: DefaultReader, word: string, depth: number): Expression | undefined {
   if (word === 'true' || word === 'false' || word === 'null') {
     return withCast(reader, { kind: 'word', sql: word, cast: undefined });
   }
-  if (!Object.hasOwn(keywords, word)) return readCall(reader, word, extraFunctions, depth);
+  if (!Object.hasOwn(keywords, word)) return readCall(reader, word, depth);
   let sql = word;
   if (keywords[word] && reader.symbol('(')) {
     const precision = reader.kind('number');
@@ -226,12 +217,7 @@ function isType(type: TypeName, name: string): boolean {
   return type.name === name && isOwn && !type.isArray;
 }
 
-function readCall(
-  reader: TokenReader,
-  first: string,
-  extraFunctions: readonly string[],
-  depth: number,
-): Expression | undefined {
+function readCall(reader: DefaultReader, first: string, depth: number): Expression | undefined {
   const name: FunctionName = { schema: undefined, name: first };
   if (reader.symbol('.')) {
     const second = reader.kind('word') ?? reader.kind('quoted');
@@ -239,11 +225,11 @@ function readCall(
     name.schema = first;
     name.name = second;
   }
-  if (!isAllowed(name, extraFunctions) || !reader.symbol('(')) return undefined;
+  if (!isAllowed(name, reader.extraFunctions) || !reader.symbol('(')) return undefined;
   const args: Expression[] = [];
   if (!reader.symbol(')')) {
     do {
-      const argument = readExpression(reader, extraFunctions, depth + 1);
+      const argument = readExpression(reader, depth + 1);
       if (argument === undefined) return undefined;
       args.push(argument);
     } while (reader.symbol(','));

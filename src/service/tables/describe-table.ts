@@ -14,6 +14,7 @@ import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
 import { type ExpressionTree, maxTextBytes, readTrees } from './catalog/expressions.ts';
+import { kindInWords } from './catalog/relations.ts';
 import { findTypeParts } from './catalog/type-parts.ts';
 import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
@@ -66,7 +67,7 @@ export async function describeFound(
   }
   if (facts !== undefined && isTable(facts.kind))
     return toDescription(schema, name, facts, extraFunctions, await describeDistribution(client, facts));
-  const kind = facts === undefined ? undefined : otherKinds[facts.kind];
+  const kind = facts && kindInWords(facts.kind);
   if (facts === undefined) await requireSchemaExists(client, schema);
   const hint = facts === undefined ? await suggestTables(client, schema, name) : '';
   throw new AppError(
@@ -129,16 +130,6 @@ export async function checkTexts(client: ClientBase, oid: number): Promise<void>
 export function isTable(kind: string): boolean {
   return kind === 'r' || kind === 'p';
 }
-
-const otherKinds: Record<string, string> = {
-  v: 'a view',
-  m: 'a materialized view',
-  f: 'a foreign table',
-  S: 'a sequence',
-  i: 'an index',
-  I: 'an index',
-  c: 'a type',
-};
 
 /** Turns the facts from the catalogue into the `table` of an answer. It works in turns. */
 export async function toDescription(

@@ -1,7 +1,7 @@
 /** Finds names for the constraints and sequences of a table that no other relation of the schema has. */
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, type Problem } from '../../core/errors.ts';
-import { findRelationNames, type TakenName } from './catalog/relations.ts';
+import { findRelationNames, kindInWords, type TakenName } from './catalog/relations.ts';
 import { columnPointer, type TableDefinition } from './definition.ts';
 import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
 
@@ -73,23 +73,10 @@ export function checkGivenNames({ definition, isFreed }: NamedTable, known: Know
     const taken = known.get(name!);
     if (!taken || isFreed(taken)) return [];
     const owner = taken.ownerName === null ? '' : ` of the table ${taken.ownerName}`;
-    const detail = `the name "${name}" is already used by ${kinds[taken.kind] ?? 'a relation'}${owner}; use another name or leave it empty`;
+    const detail = `the name "${name}" is already used by ${kindInWords(taken.kind)}${owner}; use another name or leave it empty`;
     return [{ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! }];
   });
 }
-
-/** The words for `pg_class.relkind` in messages. */
-const kinds: Record<string, string> = {
-  r: 'a table',
-  p: 'a table',
-  v: 'a view',
-  m: 'a materialized view',
-  f: 'a foreign table',
-  S: 'a sequence',
-  i: 'an index',
-  I: 'an index',
-  c: 'a type',
-};
 
 /** The keys, indexes and sequences that the definition names. */
 export function namedRelations({ columns, primaryKey, unique, indexes }: TableDefinition) {

@@ -11,7 +11,7 @@ import { pipeline } from '../../postgres/pipeline.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { setLockTimeout } from '../../postgres/transaction-settings.ts';
-import { admitInheriting, admitPartitions } from '../../tables/catalog/partitions.ts';
+import { admitBelow } from '../../tables/catalog/partitions.ts';
 import { admitChanges } from '../../tables/change-memory.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
@@ -73,9 +73,9 @@ export async function openExistingTable(
   const { schema, name, truncate, admitSchema, addColumns, origins, widening } = options;
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
-  if (truncate) await admitPartitions(client, relation, admitSchema);
+  if (truncate) await admitBelow(client, relation, admitSchema, 'partitions');
   const mayAddColumns = addColumns !== undefined || origins.length > 0;
-  if (mayAddColumns || widening !== undefined) await admitInheriting(client, relation, admitSchema);
+  if (mayAddColumns || widening !== undefined) await admitBelow(client, relation, admitSchema, 'inheriting');
   await lockAtOnce(client, relation, options, mayAddColumns);
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =

@@ -4,7 +4,7 @@ import { AppError, maxListedProblems, wrongParameter } from '../../../core/error
 import type { TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
-import { admitPartitions } from '../../tables/catalog/partitions.ts';
+import { admitBelow } from '../../tables/catalog/partitions.ts';
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import { describeTable, isTable } from '../../tables/describe-table.ts';
@@ -61,7 +61,8 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
     // The dependent objects are checked again when the tables are swapped. This early check gives the caller the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
-    if (ifExists === 'truncate') await admitPartitions(client, quoteQualified(schema, name), admitSchema);
+    if (ifExists === 'truncate')
+      await admitBelow(client, quoteQualified(schema, name), admitSchema, 'partitions');
     if (ifExists !== 'replace') await columnsToAdd(client, request);
     return true;
   };

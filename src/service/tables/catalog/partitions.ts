@@ -4,29 +4,17 @@ import type { ClientBase } from 'pg';
 /** Throws if the token may not use the schema. */
 type AdmitSchema = (schema: string) => void;
 
-/** Refuses to drop or to empty a table if it has partitions in schemas that the token may not use. @param relation the quoted name of the table */
-export async function admitPartitions(
+/**
+ * Refuses to change a table if tables below it are in schemas that the token may not use. Dropping and emptying a table concerns its partitions
+ * only; a change of its columns concerns all tables that inherit from it.
+ *
+ * @param relation the quoted name of the table
+ */
+export async function admitBelow(
   client: ClientBase,
   relation: string,
   admitSchema: AdmitSchema,
-): Promise<void> {
-  await admitBelow(client, relation, admitSchema, true);
-}
-
-/** Refuses to change the columns of a table if tables in schemas that the token may not use have the same columns. */
-export async function admitInheriting(
-  client: ClientBase,
-  relation: string,
-  admitSchema: AdmitSchema,
-): Promise<void> {
-  await admitBelow(client, relation, admitSchema, false);
-}
-
-async function admitBelow(
-  client: ClientBase,
-  relation: string,
-  admitSchema: AdmitSchema,
-  onlyPartitions: boolean,
+  which: 'partitions' | 'inheriting',
 ): Promise<void> {
   const { rows } = await client.query<{ schema: string }>(
     `WITH RECURSIVE below AS (
@@ -35,7 +23,7 @@ async function admitBelow(
        WHERE c.relispartition OR NOT $2)
      SELECT DISTINCT n.nspname AS schema FROM below b
      JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace`,
-    [relation, onlyPartitions],
+    [relation, which === 'partitions'],
   );
   for (const { schema } of rows) admitSchema(schema);
 }

@@ -2,6 +2,26 @@
 import { readRowsInCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 
+/** The kinds of relations (`pg_class.relkind`), and `type`, as words. */
+const kinds: Record<string, string> = {
+  r: 'table',
+  p: 'table',
+  v: 'view',
+  m: 'materialized view',
+  f: 'foreign table',
+  S: 'sequence',
+  i: 'index',
+  I: 'index',
+  c: 'type',
+  type: 'type',
+};
+
+/** Returns what has a name: `a view`, `an index`. */
+export function kindInWords(kind: string): string {
+  const word = kinds[kind] ?? 'relation';
+  return `${/^i/.test(word) ? 'an' : 'a'} ${word}`;
+}
+
 /** Returns whether the role may see the definition of a table: it may use the schema and has at least one privilege on the table. */
 export const maySee = (table: string) => `(
   has_schema_privilege(${table}.relnamespace, 'USAGE') AND (pg_has_role(${table}.relowner, 'USAGE')

@@ -9,7 +9,7 @@ import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { inTransaction, type LastStatement, type TransactionOptions } from '../../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
-import { admitPartitions } from '../catalog/partitions.ts';
+import { admitBelow } from '../catalog/partitions.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import { refuseDependentsOfDrop } from '../replace/refuse-dependents.ts';
 import { changedMeanwhile, lockAndMatch, type RequireMatch, requireTable } from './found-table.ts';
@@ -52,7 +52,7 @@ export async function dropTable(
       // The caller takes 204 for the promise that the name is free.
       if (facts?.maySee === false && ifExists) throw mayNotSee(schema, name);
       const { oid, kind, isCitus } = await requireTable(client, schema, name, facts);
-      if (kind === 'p') await admitPartitions(client, relation, admitSchema);
+      if (kind === 'p') await admitBelow(client, relation, admitSchema, 'partitions');
       isFound = true;
       const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
       try {

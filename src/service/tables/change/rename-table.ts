@@ -1,4 +1,5 @@
 /** Gives a table another name, another schema or another comment. */
+
 import type { ClientBase, DatabaseError, Pool } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
@@ -12,6 +13,7 @@ import { inTransaction, type TransactionOptions } from '../../postgres/transacti
 import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
 import { findRelation } from '../catalog/relations.ts';
 import { tableExists } from '../create-table.ts';
+import { commentOn } from '../ddl.ts';
 import type { TableDescription } from '../definition.ts';
 import { describeTable } from '../describe-table.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
@@ -96,10 +98,7 @@ function changes(from: QualifiedName, to: QualifiedName, { comment }: TableChang
     schema = to.schema;
   }
   rename(to.name);
-  if (comment !== undefined) {
-    const text = comment === null ? 'NULL' : quoteLiteral(comment);
-    statements.push(qualified`COMMENT ON TABLE ${quoteQualified(schema, name)} IS ${text}`);
-  }
+  if (comment !== undefined) statements.push(commentOn(`TABLE ${quoteQualified(schema, name)}`, comment));
   return statements;
 }
 

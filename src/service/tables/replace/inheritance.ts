@@ -1,6 +1,8 @@
 /** What a new table takes over from the table that it replaces: the owner, the grants, the storage parameters, and the comments that its own definition does not have. */
+
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
-import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
+import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
+import { commentOn } from '../ddl.ts';
 import { type NumberingFacts, numberingFacts } from '../numbering.ts';
 
 /** Returns the statements that copy settings, grants, comments and the owner from the old table to the new one. */
@@ -19,15 +21,10 @@ export function inheritanceStatements(inheritance: Inheritance, built: string): 
       qualified`GRANT ${what} ON ${grantTarget(built, sequence)} TO ${roleName(grantee)}${option}`,
     );
   }
-  if (comment !== null) statements.push(qualified`COMMENT ON TABLE ${built} IS ${quoteLiteral(comment)}`);
-  for (const { column, text } of columnComments) {
-    statements.push(
-      qualified`COMMENT ON COLUMN ${built}.${quoteIdentifier(column)} IS ${quoteLiteral(text)}`,
-    );
-  }
-  for (const { sequence, text } of sequenceComments) {
-    statements.push(qualified`COMMENT ON SEQUENCE ${sequence} IS ${quoteLiteral(text)}`);
-  }
+  if (comment !== null) statements.push(commentOn(`TABLE ${built}`, comment));
+  for (const { column, text } of columnComments)
+    statements.push(commentOn(`COLUMN ${built}.${quoteIdentifier(column)}`, text));
+  for (const { sequence, text } of sequenceComments) statements.push(commentOn(`SEQUENCE ${sequence}`, text));
   // The owner changes near the end, because a role that is no longer the owner may not change the table.
   if (owner !== null) statements.push(qualified`ALTER TABLE ${built} OWNER TO ${quoteIdentifier(owner)}`);
   for (const { role, privilege, sequence } of ownRights) {

@@ -4,7 +4,7 @@ import { AppError, type Problem } from '../../../../core/errors.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
 import { inTransaction, type TransactionOptions } from '../../../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
-import { admitInheriting } from '../../catalog/partitions.ts';
+import { admitBelow } from '../../catalog/partitions.ts';
 import type { CountedLoss } from '../../conversion/find-unconvertible.ts';
 import { createWithCare, hiddenTable } from '../../create-table.ts';
 import * as ddl from '../../ddl.ts';
@@ -70,7 +70,7 @@ export async function alterTable(
 async function alter(client: ClientBase, facts: TableFacts, options: AlterOptions): Promise<AlterResult> {
   const { schema, name, extraFunctions = [], admitSchema = () => {}, allow } = options;
   await requireTable(client, schema, name, facts);
-  await admitInheriting(client, quoteQualified(schema, name), admitSchema);
+  await admitBelow(client, quoteQualified(schema, name), admitSchema, 'inheriting');
   let found: FoundTable | undefined = {
     oid: facts.oid,
     table: await describeFound(client, schema, name, facts, extraFunctions),

@@ -299,7 +299,7 @@ class ColumnContext {
       change: 'set-comment',
       name,
       detail: `${shown(name)} has ${comment === undefined ? 'no comment' : 'another comment'}`,
-      statements: [commentStatement(`COLUMN ${this.#relation}.${quoteIdentifier(name)}`, comment)],
+      statements: [ddl.commentOn(`COLUMN ${this.#relation}.${quoteIdentifier(name)}`, comment)],
       lock: 'SHARE UPDATE EXCLUSIVE',
       pointer: `${pointer}/comment`,
     };
@@ -308,10 +308,6 @@ class ColumnContext {
 
 /** The members of a change that only writes the catalogue. */
 export const plain = { rewrites: false, scans: false, lock: 'ACCESS EXCLUSIVE', loses: null } as const;
-
-export function commentStatement(what: string, comment: string | undefined): CallersStatement {
-  return qualified`COMMENT ON ${what} IS ${comment === undefined ? 'NULL' : quoteLiteral(comment)}`;
-}
 
 export function shown(name: string): string {
   return `the column "${shorten(name)}"`;

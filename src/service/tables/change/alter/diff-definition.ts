@@ -1,17 +1,12 @@
 /** Finds the changes that make a table what a definition says. It needs no database: PostgreSQL has described the table and the definition before. */
+
 import { qualified } from '../../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteQualified } from '../../../postgres/sql.ts';
+import { commentOn } from '../../ddl.ts';
 import type { TableDescription } from '../../definition.ts';
 import type { DefinitionProblems } from '../../definition-problems.ts';
 import type { Change } from './change.ts';
-import {
-  changedTypes,
-  columnChanges,
-  commentStatement,
-  plain,
-  shown,
-  type Target,
-} from './column-changes.ts';
+import { changedTypes, columnChanges, plain, shown, type Target } from './column-changes.ts';
 import type { MatchedColumns } from './match-columns.ts';
 import { partChanges } from './part-changes.ts';
 import type { KeptPart, SentDefinition } from './sent-definition.ts';
@@ -145,7 +140,7 @@ function setComment(relation: string, comment: string | undefined): Change {
     ...plain,
     change: 'set-comment',
     detail: `the table has ${comment === undefined ? 'no comment' : 'another comment'}`,
-    statements: [commentStatement(`TABLE ${relation}`, comment)],
+    statements: [commentOn(`TABLE ${relation}`, comment)],
     lock: 'SHARE UPDATE EXCLUSIVE',
     pointer: '/table/comment',
   };
