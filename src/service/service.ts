@@ -13,6 +13,7 @@ import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { chooseMaxConnections } from './http/wire/connections.ts';
 import { KnownTables } from './loading/known/known-tables.ts';
 import type { Records } from './loads/records.ts';
+import { AllowedAddresses } from './outgoing/allowed-addresses.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { resolveTokenSettings } from './start/dev-token.ts';
@@ -160,6 +161,7 @@ function contextOf(
     measures: metrics?.measures ?? noMeasures,
     tracing,
     knownTables: new KnownTables(),
+    addresses: new AllowedAddresses(config.webhooks.privateNetworks),
     memoryBudget: createMemoryBudget(config.limits),
     maxConnections: chooseMaxConnections(config, log),
     isReady: () => state.isReady,

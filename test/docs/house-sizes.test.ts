@@ -42,7 +42,7 @@ const state = {
     'src/core/pause-for-others.ts turnEndsAt',
     'src/main.ts service',
     'src/main.ts stoppingSinceMs',
-    'src/service/events/look-up-host.ts lastOfSystem',
+    'src/service/outgoing/look-up-host.ts lastOfSystem',
     'src/service/loads/uuid-v7.ts lastMs',
     'src/service/loads/uuid-v7.ts sequence',
     'src/service/start/service-log.ts isWriting',

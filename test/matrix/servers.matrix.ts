@@ -19,6 +19,7 @@ const timeoutMs = 900_000;
  */
 const independent = [
   'access-log',
+  'allowed-addresses',
   'amplification',
   'attacks',
   'audit-log',
@@ -112,7 +113,6 @@ const independent = [
   'upload-excel',
   'upload-legacy',
   'waiting-lines',
-  'webhook-addresses',
   'worker-group',
   'workers',
   'wrong-quotes',

@@ -11,6 +11,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
+import { type AllowedAddresses, RefusedAddress } from '../outgoing/allowed-addresses.ts';
 import { beforeAllTimes, inBatches, removeInOrder } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
@@ -20,7 +21,6 @@ import { readRows, runStatement, runStatements } from '../postgres/transaction.t
 import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
 import { type Outcome, sendWebhook } from './send-webhook.ts';
-import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
 import * as queries from './webhook-statements.ts';
 
 export interface WebhooksOptions {
@@ -30,7 +30,7 @@ export interface WebhooksOptions {
   /** The pool for deliveries. The caller must end it after `stop`. */
   recordPool: Pool;
   feed: EventFeed;
-  addresses: WebhookAddresses;
+  addresses: AllowedAddresses;
   log: Log;
 }
 

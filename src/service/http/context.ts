@@ -4,6 +4,7 @@ import type { Config } from '../../core/settings/config.ts';
 import type { MemoryBudget } from '../../readers/spreadsheet/memory-budget.ts';
 import type { KnownTables } from '../loading/known/known-tables.ts';
 import type { Records } from '../loads/records.ts';
+import type { AllowedAddresses } from '../outgoing/allowed-addresses.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { Lines } from './admission/lines.ts';
 import type { RequestQuotas } from './admission/request-quotas.ts';
@@ -29,6 +30,8 @@ export interface HttpContext {
   tracing: Tracing | undefined;
   /** The maximum number of connections that are served at the same time. */
   maxConnections: number;
+  /** The addresses to which the service may send requests for a caller. */
+  addresses: AllowedAddresses;
   /** The memory for all files that are read. */
   memoryBudget: MemoryBudget;
   /** False while the service starts and stops. */

@@ -26,7 +26,7 @@ export interface DevTokenOptions {
 }
 
 export const allScopes =
-  'table:create table:load table:replace table:alter table:drop table:read table:export load:read-all load:cancel-all event:read webhook:manage profile:manage';
+  'table:create table:load table:replace table:alter table:drop table:read table:export load:from-url load:read-all load:cancel-all event:read webhook:manage profile:manage';
 
 /** The settings with which tokens are signed. */
 export interface SigningSettings {

@@ -20,6 +20,8 @@ export interface RequestFacts {
   rows?: number;
   /** The number of received bytes of the body. */
   bytes?: number;
+  /** The host from which the service has fetched, or tried to fetch, a file. */
+  fetchedFrom?: string;
   /** The code of the error in the answer. */
   code?: string;
 }

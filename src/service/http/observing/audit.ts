@@ -122,7 +122,7 @@ export function writeAudit(
   facts: RequestFacts & { load?: unknown },
   ending: object,
 ): void {
-  const { subject, tokenDigest, role, schema, table, load } = facts;
+  const { subject, tokenDigest, role, schema, table, load, fetchedFrom } = facts;
   log.info(
     {
       audit: operation,
@@ -131,6 +131,7 @@ export function writeAudit(
       schema,
       table,
       ...(load !== undefined && { load }),
+      ...(fetchedFrom !== undefined && { fetchedFrom }),
       ...ending,
     },
     'audit',

@@ -24,6 +24,7 @@ import {
   isSheetChosen,
   type OpenedSpreadsheet,
   passwordPart,
+  sourcePart,
   spreadsheetErrors,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
@@ -32,7 +33,7 @@ import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 const Query = querySchema('inspect-excel');
 
 const Body = Type.Object(
-  { password: Type.Optional(passwordPart), file: filePart },
+  { password: Type.Optional(passwordPart), file: Type.Optional(filePart), source: Type.Optional(sourcePart) },
   { title: 'ExcelInspection' },
 );
 
@@ -203,7 +204,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const { grants, caller, signal } =
         asked.admitted ?? (await admitRequest(request, reply, context, undefined));
       requireScope(grants, 'table:load');
-      const sent = { query, body: bodyOfRequest(request, context), caller, signal };
+      const sent = { query, body: bodyOfRequest(request, context, grants), caller, signal };
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {

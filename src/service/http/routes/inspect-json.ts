@@ -137,7 +137,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       try {
-        for await (const chunk of bodyOfRequest(request, context).chunks(context.stopping))
+        for await (const chunk of bodyOfRequest(request, context, grants).chunks(context.stopping))
           await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(
           spool,

@@ -17,6 +17,7 @@ import { auditing } from '../observing/audit.ts';
 import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadOperation } from '../uploads/admit-upload.ts';
+import { completeForm } from '../uploads/complete-form.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import {
@@ -26,6 +27,7 @@ import {
   PatchSchema,
   passwordPart,
   readSpreadsheetParts,
+  sourcePart,
   spreadsheetErrors,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
@@ -37,7 +39,8 @@ const Body = Type.Object(
   {
     password: Type.Optional(passwordPart),
     patch: Type.Optional(PatchSchema),
-    file: filePart,
+    file: Type.Optional(filePart),
+    source: Type.Optional(sourcePart),
     body: Type.Optional(
       Type.Object(
         { table: Type.Optional(UploadDefinitionSchema) },
@@ -95,6 +98,7 @@ export const uploadExcel: UploadOperation<Static<typeof Query>> = {
       }
     }),
   readBody: readSpreadsheetParts,
+  completeBody: completeForm,
 };
 
 function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput {

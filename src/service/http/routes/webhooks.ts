@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../core/errors.ts';
 import { limitDetail } from '../../../core/limit-exceeded.ts';
-import { RefusedAddress } from '../../events/webhook-addresses.ts';
 import {
   type DeliveryState,
   type DeliveryView,
@@ -16,6 +15,7 @@ import {
   maxWebhooksPerCaller,
   type Webhooks,
 } from '../../events/webhooks.ts';
+import { RefusedAddress } from '../../outgoing/allowed-addresses.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';

@@ -20,6 +20,7 @@ export type Scope =
   | 'table:drop'
   | 'table:read'
   | 'table:export'
+  | 'load:from-url'
   | 'load:read-all'
   | 'load:cancel-all'
   | 'event:read'

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
+import { type FetchedFile, fetchFile } from '../../fetching/fetch-file.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { maxSmallBytes } from '../../loading/load-known.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
@@ -52,6 +53,8 @@ export interface UploadBody extends FormBody {
   bytesReceived: () => number;
   /** Returns the unpacked body. */
   chunks: (signal: AbortSignal) => AsyncGenerator<Buffer>;
+  /** Fetches the file of a link. undefined: the body was stored, with the file. @throws AppError `insufficient-scope`; the errors of `fetchFile` */
+  fetch: ((link: string, signal: AbortSignal) => Promise<FetchedFile>) | undefined;
 }
 
 /** What distinguishes the two kinds of uploads. The members are methods, not properties, so that TypeScript accepts an operation with more parameters. */
@@ -67,6 +70,12 @@ export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
     upload: Upload<Query>,
     use: (input: LoadInput) => Promise<KeptAnswer>,
   ): Promise<KeptAnswer>;
+  /** Returns the body with everything that it refers to, to store it. Default: the body has everything. */
+  completeBody?(
+    context: HttpContext,
+    body: UploadBody,
+    signal: AbortSignal,
+  ): Promise<Pick<UploadBody, 'headers' | 'chunks'>>;
   /** Reads the whole body of a repeated request, only to compute its digest. */
   readBody(context: HttpContext, body: UploadBody, signal: AbortSignal): Promise<void>;
 }
@@ -91,7 +100,7 @@ export async function admitUpload(
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;
   const line = lineOf(request, context, operation, query);
-  const body = bodyOfRequest(request, context, line);
+  const body = bodyOfRequest(request, context, grants, line);
   const length = request.headers['content-length'];
   const run = context.records.uploads.create(
     {
@@ -172,18 +181,30 @@ function lineOf(
 /** Returns the body of a running request. @param line the line in which others may wait for this request to end */
 export function bodyOfRequest(
   request: FastifyRequest,
-  { config, lines }: HttpContext,
+  { config, lines, addresses }: HttpContext,
+  grants: Grants,
   line = lines.uploads,
 ): UploadBody {
   const othersWait = () => line.isFull;
   const limits = { ...config.limits, setting: 'MAX_BODY_BYTES', othersWait } as const;
   const schema = request.routeOptions.schema?.querystring as TObject | undefined;
   const parameters = Object.keys(schema?.properties ?? {});
+  const facts = factsOf(request);
+  let fetchedBytes = 0;
+  const onBytes = (bytes: number) => {
+    fetchedBytes += bytes;
+  };
   return {
     headers: request.headers,
     parameters,
     digest: undefined,
-    bytesReceived: () => factsOf(request).bytes ?? 0,
+    bytesReceived: () => (facts.bytes ?? 0) + fetchedBytes,
     chunks: (signal) => readBody(request, limits, signal),
+    fetch: async (link, signal) => {
+      requireScope(grants, 'load:from-url');
+      const host = URL.parse(link)?.host;
+      if (host !== undefined) facts.fetchedFrom = host;
+      return fetchFile(link, { addresses, limits, onBytes }, signal);
+    },
   };
 }

@@ -12,8 +12,9 @@ import { openSpreadsheet, supportedExtensions } from '../../../readers/spreadshe
 import { unpackFile } from '../../../readers/spreadsheet/packed/unpack-file.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
+import { maxLinkLength } from '../../fetching/fetch-file.ts';
 import type { HttpContext } from '../context.ts';
-import { readSpreadsheetUpload } from '../wire/multipart.ts';
+import { type FetchLink, readSpreadsheetUpload } from '../wire/multipart.ts';
 import type { UploadBody } from './admit-upload.ts';
 import { namesIn } from './column-parameters.ts';
 import { parseDefinitionBody } from './definition-body.ts';
@@ -25,8 +26,17 @@ export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`. `format` is that of OpenAPI 3.0, which most client generators still use.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
-  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name matters only for \`provenance\`. It may be packed (.gz, .zst, .br, .zip).`,
+  description: `A spreadsheet or a text file (${supportedExtensions}). It is required unless \`source\` is sent. It is recognized by its content; its name matters only for \`provenance\`. It may be packed (.gz, .zst, .br, .zip).`,
 });
+
+export const sourcePart = Type.Object(
+  { from_url: Type.String({ format: 'uri', maxLength: maxLinkLength }) },
+  {
+    additionalProperties: false,
+    description:
+      'Instead of `file`, the link of a file that the service fetches: an https URL without user name and password, such as a presigned one. It needs the scope `load:from-url`. Answers, records and logs show only its host and the name of the file.',
+  },
+);
 
 export const passwordPart = Type.String({
   description:
@@ -75,6 +85,9 @@ export const spreadsheetErrors: ErrorCode[] = [
   'unsupported-file',
   'password-required',
   'wrong-password',
+  'insufficient-scope',
+  'link-refused',
+  'link-failed',
 ];
 
 export interface OpenedSpreadsheet {
@@ -110,7 +123,8 @@ export async function readSpreadsheetParts(
 ): Promise<void> {
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    await readSpreadsheetUpload(body, body.chunks(signal), spool, limits.maxDefinitionBytes);
+    const fetchNothing = async () => undefined;
+    await readSpreadsheetUpload(body, body.chunks(signal), spool, limits.maxDefinitionBytes, fetchNothing);
   } finally {
     await spool.close();
   }
@@ -138,7 +152,9 @@ export async function withSpreadsheet<Result>(
   let spool = sent;
   const memory = memoryBudget.forFile(caller);
   try {
-    const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, limits.maxDefinitionBytes);
+    const { maxDefinitionBytes } = limits;
+    const fetch: FetchLink | undefined = body.fetch && ((link) => body.fetch!(link, signal));
+    const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, maxDefinitionBytes, fetch);
     const definition = parts.body && (await definitionOf(parts.body, limits));
     const sentBytes = body.bytesReceived();
     const resources = { ...limits, maxRatio: limits.maxUnpackRatio, memory };

@@ -38,29 +38,30 @@ export async function storeUpload(
   keeper: AnswerKeeper,
 ): Promise<KeptAnswer> {
   const { loads, queuedLoads } = context.records.require();
-  const { grants, caller, signal, body, operation, run } = upload;
-  const stored: StoredRequest = {
-    query: upload.sentQuery,
-    headers: Object.fromEntries(
-      storedHeaders.flatMap((name) => (body.headers[name] ? [[name, String(body.headers[name])]] : [])),
-    ),
-    scopes: [...grants.scopes],
-    schemas: grants.schemas,
-    caller,
-    requestId: upload.requestId,
-    definition: upload.definition,
-  };
-  const readAgain = async (chunks: () => AsyncGenerator<Buffer>): Promise<void> => {
-    if (upload.key) await operation.readBody(context, { ...body, chunks }, signal);
-  };
+  const { grants, caller, signal, operation, run } = upload;
   let answer: KeptAnswer | undefined;
   const commit = (): CallersStatement[] => {
     answer = accepted(run);
     return keeper.commitStatements(() => answer!);
   };
-  await context.lines.uploads.use({ caller }, signal, () =>
-    queuedLoads.accept(run, stored, body.chunks(signal), readAgain, commit),
-  );
+  await context.lines.uploads.use({ caller }, signal, async () => {
+    const body = { ...upload.body, ...(await operation.completeBody?.(context, upload.body, signal)) };
+    const stored: StoredRequest = {
+      query: upload.sentQuery,
+      headers: Object.fromEntries(
+        storedHeaders.flatMap((name) => (body.headers[name] ? [[name, String(body.headers[name])]] : [])),
+      ),
+      scopes: [...grants.scopes],
+      schemas: grants.schemas,
+      caller,
+      requestId: upload.requestId,
+      definition: upload.definition,
+    };
+    const readAgain = async (chunks: () => AsyncGenerator<Buffer>): Promise<void> => {
+      if (upload.key) await operation.readBody(context, { ...body, chunks }, signal);
+    };
+    await queuedLoads.accept(run, stored, body.chunks(signal), readAgain, commit);
+  });
   loads.forget(run);
   return answer!;
 }
@@ -158,7 +159,7 @@ function uploadOf(
     requestId,
     grants: { subject, owner, role, scopes, schemas: request.schemas ?? undefined, serviceSchema },
     transaction: { role, statementTimeoutMs, lockTimeoutMs, signal: running.signal },
-    body: { headers, parameters: [], digest, bytesReceived: () => bytesReceived, chunks },
+    body: { headers, parameters: [], digest, bytesReceived: () => bytesReceived, chunks, fetch: undefined },
     line: context.lines.uploads,
     key: undefined,
   };

@@ -42,11 +42,15 @@ export class BodyDigest {
     this.#parts.set(name, part.update(bytes));
   }
 
-  /** Call this when all parts of a form have been read. */
+  /**
+   * Call this when all parts of a form have been read. If the form has a link (`source`), the file is not part of the digest: a repeated
+   * request must not fetch it again, and the link may have expired or may lead to a newer file.
+   */
   endOfParts(): void {
     for (const name of [...this.#parts.keys()].sort()) {
       const digest = this.#parts.get(name)!.digest();
       if (name === 'file') this.#file = digest;
+      if (name === 'file' && this.#parts.has('source')) continue;
       this.#whole.update(`${name}\0`).update(digest);
     }
     this.#isComplete = true;

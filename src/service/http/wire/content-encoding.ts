@@ -95,7 +95,8 @@ async function gatherFirst(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   return first;
 }
 
-async function* startingWith(first: Buffer, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+/** Yields `first` and then the rest. */
+export async function* startingWith(first: Buffer, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   try {
     if (first.length > 0) yield first;
     yield* chunks;

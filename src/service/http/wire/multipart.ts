@@ -1,6 +1,6 @@
 /**
- * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, the part `body`, JSON, the
- * part `patch` with corrections of cells, and the part `password` of an encrypted workbook.
+ * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, or the part `source` with the
+ * link of the file, the part `body`, JSON, the part `patch` with corrections of cells, and the part `password` of an encrypted workbook.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -12,6 +12,7 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../../core/problem-codes.ts';
 import type { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
+import { type FetchedFile, maxLinkLength } from '../../fetching/fetch-file.ts';
 import { maxPatchBytes } from '../../loading/patch/cell-patch.ts';
 import type { BodyDigest } from './body-digest.ts';
 
@@ -32,27 +33,39 @@ export interface SpreadsheetUpload {
   patch: Buffer | undefined;
   /** The part `password`; undefined if it was not sent or is empty. */
   password: string | undefined;
-  /** The name of the file without folders, as the client says it; empty: it says none. */
+  /** The JSON text of the part `source`; undefined if it was not sent. */
+  source: Buffer | undefined;
+  /** The name of the file without folders, as the client or the server of the link says it; empty: it says none. */
   fileName: string;
 }
 
-const partNames = ['file', 'body', 'patch', 'password'];
+const partNames = ['file', 'source', 'body', 'patch', 'password'];
+
+/** Fetches the file of a link. @returns undefined: the file is not needed */
+export type FetchLink = (link: string) => Promise<FetchedFile | undefined>;
 
 /**
  * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The name of the file has no effect on how it is read.
  *
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
- *   `limit-exceeded`
+ *   `limit-exceeded`; the errors of `fetch`
+ *
+ * @param fetch undefined: a link is refused
  */
 export async function readSpreadsheetUpload(
   { headers, parameters, digest }: FormBody,
   chunks: AsyncIterable<Buffer>,
   file: Spool,
   maxBodyPartBytes: number,
+  fetch?: FetchLink,
 ): Promise<SpreadsheetUpload> {
   const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);
-  const maxBytes: Record<string, number> = { password: maxPasswordBytes, patch: maxPatchBytes };
+  const maxBytes: Record<string, number> = {
+    password: maxPasswordBytes,
+    patch: maxPatchBytes,
+    source: maxSourceBytes,
+  };
   const maxBytesOf = (name: string): number => maxBytes[name] ?? maxBodyPartBytes;
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     const taken = addPart(parts, parameters, name, take);
@@ -87,15 +100,20 @@ export async function readSpreadsheetUpload(
   } catch (error) {
     throw asMultipartError(error);
   }
-  if (!parts.has('file'))
+  const source = await parts.get('source');
+  if (source !== undefined) {
+    digest?.addToPart('source', source);
+    fileName = await fetchPart(parts, source, file, digest, fetch);
+  } else if (!parts.has('file')) {
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
+  }
   const [body, patch] = [await parts.get('body'), await parts.get('patch')];
   if (body) digest?.addToPart('body', body);
   if (patch) digest?.addToPart('patch', patch);
   // The password is not part of the digest, which is stored: a fast hash would help to guess it.
   digest?.endOfParts();
   const password = passwordOf(await parts.get('password'));
-  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, fileName };
+  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, source, fileName };
 }
 
 function unlessEmpty(part: Buffer | undefined): Buffer | undefined {
@@ -129,7 +147,7 @@ function addPart(
       'unknown-part',
       parameters.includes(name)
         ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
-        : `There is no part "${name.slice(0, 100)}"; the parts are file, body, patch and password.`,
+        : `There is no part "${name.slice(0, 100)}"; the parts are file, source, body, patch and password.`,
     );
   }
   if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
@@ -164,6 +182,42 @@ async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDig
   }
 }
 
+/** A JSON text may have six characters for each one of the link. */
+const maxSourceBytes = 6 * maxLinkLength + 100;
+
+/** Fetches the file of the link. @returns its name */
+async function fetchPart(
+  parts: Parts,
+  source: Buffer,
+  file: Spool,
+  digest?: BodyDigest,
+  fetch?: FetchLink,
+): Promise<string> {
+  if (parts.has('file'))
+    throw partError('source', 'repeated-part', 'Send either the part file or the part source.');
+  if (fetch === undefined)
+    throw partError('source', 'unknown-part', 'A form with a part source is too long.');
+  const fetched = await fetch(linkOf(source));
+  for await (const chunk of fetched?.chunks ?? []) {
+    digest?.addToPart('file', chunk);
+    await file.write(chunk);
+  }
+  return fetched?.name ?? '';
+}
+
+/** @throws AppError `invalid-parameter`, which does not show the link */
+function linkOf(source: Buffer): string {
+  let sent: unknown;
+  try {
+    sent = JSON.parse(source.toString('utf8'));
+  } catch {
+    // It is refused below.
+  }
+  const { from_url: link, ...others } = (sent ?? {}) as Record<string, unknown>;
+  if (typeof link === 'string' && Object.keys(others).length === 0) return link;
+  throw partError('source', 'wrong-type', 'The part source must be like {"from_url": "https://…"}.');
+}
+
 async function collectPart(name: string, stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -196,6 +250,7 @@ function partError(name: string, code: ProblemCode, detail: string): AppError {
 function partTooLong(name: string, maxBodyPartBytes: number): AppError {
   if (name === 'password')
     return limitExceeded('The part password is too long', maxPasswordLength, 'characters');
+  if (name === 'source') return limitExceeded('The part source is too long', maxSourceBytes, 'bytes');
   if (name === 'patch') return limitExceeded('The part patch is too long', maxPatchBytes, 'bytes');
   return limitExceeded('The part body is too long', maxBodyPartBytes, { setting: 'MAX_DEFINITION_BYTES' });
 }

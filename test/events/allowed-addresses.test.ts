@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { sendWebhook } from '../../src/service/events/send-webhook.ts';
-import { RefusedAddress, WebhookAddresses } from '../../src/service/events/webhook-addresses.ts';
+import { AllowedAddresses, RefusedAddress } from '../../src/service/outgoing/allowed-addresses.ts';
 import { type NameServer, startNameServer } from '../support/name-server.ts';
 
 const never = new AbortController().signal;
@@ -27,12 +27,12 @@ const names: Record<string, string[] | null> = {
   'empty.test': [],
 };
 let nameServer: NameServer;
-let addresses: WebhookAddresses;
+let addresses: AllowedAddresses;
 let receiver: Server;
 let port: number;
 before(async () => {
   nameServer = await startNameServer((name) => (name.startsWith('slow') ? null : names[name]));
-  addresses = new WebhookAddresses(['127.0.0.1'], [nameServer.address]);
+  addresses = new AllowedAddresses(['127.0.0.1'], [nameServer.address]);
   receiver = createServer((_, response) => response.end());
   receiver.listen(0, '127.0.0.1');
   await once(receiver, 'listening');
@@ -65,7 +65,7 @@ suite('the addresses of a host', () => {
       [::127.0.0.1] [::ffff:0:7f00:1] [64:ff9b:1::7f00:1] [2002:a9fe:a9fe::] [fec0::1] [100::1] [5f00::1] [3fff::1]
       [2001:db8::1] [2001:20::1] 168.63.129.16 100.100.100.200 192.0.0.192 [fd00:ec2::254] 240.0.0.1 localhost.`;
     // 127.0.0.1 is allowed in the other tests.
-    const strict = new WebhookAddresses([], [nameServer.address]);
+    const strict = new AllowedAddresses([], [nameServer.address]);
     for (const host of hosts.split(/\s+/)) {
       await assert.rejects(strict.resolve(new URL(`https://${host}/`), never), RefusedAddress, host);
     }

@@ -1,6 +1,7 @@
 /**
- * Decides to which addresses webhooks may be sent. A caller chooses the URL of a webhook, so without this rule a caller could send
- * requests to services that only the machines of the service can reach (server-side request forgery).
+ * Decides to which addresses the service sends requests for a caller: those of webhooks, and those of files that are fetched. A caller
+ * chooses the URL, so without this rule a caller could reach services that only the machines of the service can reach (server-side
+ * request forgery).
  */
 import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
@@ -39,7 +40,7 @@ export class RefusedAddress extends Error {
   override name = 'RefusedAddress';
 }
 
-export class WebhookAddresses {
+export class AllowedAddresses {
   readonly #allowed: NetworkList;
   readonly #nameServers: string[] | undefined;
 

@@ -1,0 +1,82 @@
+/**
+ * Puts the file of a link into the form of an asynchronous upload, before the form is stored. So the file is fetched once, whichever
+ * process loads it and how often, and the link is stored nowhere.
+ */
+import { randomUUID } from 'node:crypto';
+import { Spool } from '../../../readers/spool.ts';
+import type { FetchedFile } from '../../fetching/fetch-file.ts';
+import { maxPatchBytes } from '../../loading/patch/cell-patch.ts';
+import type { HttpContext } from '../context.ts';
+import { startingWith } from '../wire/content-encoding.ts';
+import { readSpreadsheetUpload, type SpreadsheetUpload } from '../wire/multipart.ts';
+import type { UploadBody } from './admit-upload.ts';
+
+/** The room for the link, the password and the headers of all parts. */
+const otherBytes = 128 * 1024;
+
+/** Returns the form with the file of its link. A form without a link is returned as it is. @throws the errors of `readSpreadsheetUpload` */
+export async function completeForm(
+  { config: { limits } }: HttpContext,
+  body: UploadBody,
+  signal: AbortSignal,
+): Promise<Pick<UploadBody, 'headers' | 'chunks'>> {
+  const rest = body.chunks(signal);
+  const { form, isWhole } = await gather(rest, limits.maxDefinitionBytes + maxPatchBytes + otherBytes);
+  const asSent = { headers: body.headers, chunks: () => startingWith(form, rest) };
+  // A longer form has a file: the parts of a form with a link have limits.
+  if (!isWhole || !form.includes('from_url')) return asSent;
+  let link: string | undefined;
+  const note = async (found: string) => {
+    link = found;
+    return undefined;
+  };
+  const spool = new Spool({ maxBytes: form.length });
+  try {
+    const sent = { ...body, digest: undefined };
+    const parts = await readSpreadsheetUpload(sent, asSent.chunks(), spool, limits.maxDefinitionBytes, note);
+    if (link === undefined) return asSent;
+    // The digest of the request has the link, and not the file.
+    body.digest?.addToPart('source', parts.source!);
+    const boundary = `tablewright-${randomUUID()}`;
+    const headers = { ...body.headers, 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const fetch = () => body.fetch!(link!, signal);
+    return { headers, chunks: () => formWith(parts, fetch, boundary) };
+  } finally {
+    await spool.close();
+  }
+}
+
+/** Gathers the first chunks, until they have more than `maxBytes` bytes. */
+async function gather(
+  chunks: AsyncGenerator<Buffer>,
+  maxBytes: number,
+): Promise<{ form: Buffer; isWhole: boolean }> {
+  const gathered: Buffer[] = [];
+  let isWhole = false;
+  for (let bytes = 0; bytes <= maxBytes && !isWhole; ) {
+    const { value, done } = await chunks.next();
+    if (done) isWhole = true;
+    else gathered.push(value);
+    bytes += value?.length ?? 0;
+  }
+  return { form: Buffer.concat(gathered), isWhole };
+}
+
+async function* formWith(
+  { body, patch, password }: SpreadsheetUpload,
+  fetch: () => Promise<FetchedFile>,
+  boundary: string,
+): AsyncGenerator<Buffer> {
+  // With a file name, a part may be longer than a field.
+  const head = (part: string, fileName = part) =>
+    Buffer.from(
+      `\r\n--${boundary}\r\nContent-Disposition: form-data; name="${part}"; filename="${fileName}"\r\n\r\n`,
+    );
+  for (const [name, content] of Object.entries({ body, patch, password })) {
+    if (content !== undefined) yield Buffer.concat([head(name), Buffer.from(content as Buffer)]);
+  }
+  const { name, chunks } = await fetch();
+  yield head('file', name.replaceAll(/["\\]/g, encodeURIComponent));
+  yield* chunks;
+  yield Buffer.from(`\r\n--${boundary}--\r\n`);
+}
