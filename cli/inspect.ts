@@ -8,7 +8,7 @@ import { exitCodes, WrongUse } from './exit-codes.ts';
 import { queryOf } from './load.ts';
 import { inCount, say, sayJson, tableLines } from './print.ts';
 import { noteProblems } from './report-error.ts';
-import { expandPaths, openSource } from './source.ts';
+import { contentOf, expandPaths, openSource } from './source.ts';
 import { passwordsOf } from './workbook-password.ts';
 
 const shownRows = 5;
@@ -22,9 +22,8 @@ export async function inspect(line: CommandLine): Promise<number> {
   const source = await openSource(paths[0]!, options.kind as string | undefined);
   return withClient(line, async ({ client }) => {
     const query = queryOf(options) as InspectOptions;
-    const { file, bytes, name, kind } = source;
     const inspected = await withPassword(source, awaitEndSignal(), (password) =>
-      client.inspect({ ...query, file, bytes, name, kind, password }),
+      client.inspect({ ...query, ...contentOf(source), password }),
     );
     if (options.json) sayJson(inspected);
     else show(inspected);

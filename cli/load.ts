@@ -28,7 +28,17 @@ import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeFaultyRows, writeProblems } from './problems-file.ts';
 import { type Progress, showProgress } from './progress.ts';
 import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
-import { expandPaths, openSource, readDefinition, readPatch, type Source, standardInput } from './source.ts';
+import {
+  contentOf,
+  expandPaths,
+  namedPath,
+  openSource,
+  readDefinition,
+  readPatch,
+  type Source,
+  shownPath,
+  standardInput,
+} from './source.ts';
 import { hasObject, withDefinition } from './with-definition.ts';
 import { needsPassword, passwordsOf, type WithPassword } from './workbook-password.ts';
 
@@ -81,11 +91,11 @@ async function loadFiles(
     earlier ??= answer;
   };
   for (const [index, path] of paths.entries()) {
-    const file = { ...all, table: table ?? parse(unpackedPath(path)).name, onLoaded };
+    const file = { ...all, table: table ?? parse(unpackedPath(namedPath(path))).name, onLoaded };
     const isFurther = table !== undefined && index > 0;
     const code = await loadFile(connected, path, isFurther ? afterEarlierFile(file, earlier) : file);
     if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;
-    reportSkipped(paths.slice(index + 1), options.json === true);
+    reportSkipped(paths.slice(index + 1).map(shownPath), options.json === true);
     return code;
   }
   if (table !== undefined && paths.length > 1 && all.query.dry_run && !options.json && hasKeys(earlier)) {
@@ -142,18 +152,19 @@ function hasKeys(loaded: LoadedTable | undefined): boolean {
   return unique.length > 0 || (primaryKey?.columns.length ?? 0) > 0;
 }
 
-async function loadFile(connected: Connected, path: string, file: FileLoad): Promise<number> {
+async function loadFile(connected: Connected, given: string, file: FileLoad): Promise<number> {
   const { client } = connected;
   const { options } = file.line;
   const ended = awaitEndSignal();
   // Reading from the standard input may wait for a long time, so a signal must end it.
-  const source = await unlessEnded(sourceOf(path, file));
+  const source = await unlessEnded(sourceOf(given, file));
+  const path = shownPath(given);
   const isQuiet = options.quiet === true || options.json === true;
   let progress: Progress | undefined;
   const stop = new AbortController();
-  const given = options['idempotency-key'] as string | undefined;
+  const givenKey = options['idempotency-key'] as string | undefined;
   // The load is found by its key while it runs. The key is also sent if the body can be sent only once.
-  const key = given ?? newKey();
+  const key = givenKey ?? newKey();
   const findLoad = loadFinder(client, key);
   let hasSent = false as boolean;
   const cancelling = cancelAfterSignal(client, findLoad, () => hasSent, { ended, stop });
@@ -163,7 +174,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     if (hasKeys && !isQuiet) followRows(client, findLoad, (rows) => progress?.rows(rows), following.signal);
     const upload: LoadOptions = {
       ...uploadOf(file, source),
-      idempotencyKey: hasKeys ? key : given,
+      idempotencyKey: hasKeys ? key : givenKey,
       signal: stop.signal,
       onSent: (bytes) => {
         hasSent = true;
@@ -243,8 +254,12 @@ async function writeProblemsOf(
 }
 
 function uploadOf({ query, table, definition, patch }: FileLoad, source: Source): LoadOptions {
-  const { file, bytes, name, kind } = source;
-  return { ...query, table, file, bytes, name, kind, ...(kind === 'spreadsheet' && { definition, patch }) };
+  return {
+    ...query,
+    table,
+    ...contentOf(source),
+    ...(source.kind === 'spreadsheet' && { definition, patch }),
+  };
 }
 
 /** @param isCertain true: nothing was loaded; false: the load may have been committed */

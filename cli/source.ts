@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { basename, extname, join } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
-import type { Correction, FileKind, UploadDefinition } from '../client/client.ts';
+import type { Correction, FileKind, UploadDefinition, UploadSource } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
 import { type ByteStream, fileStream } from './file-stream.ts';
 import { type Packing, packingOf, unpackedPath, unpackedStart, unpackedStream } from './packed-file.ts';
@@ -23,6 +23,29 @@ export interface Source {
   start: string;
   /** A function opens the input for each attempt. A stream can be read only once. */
   file: ByteStream | (() => ByteStream);
+  /** The link of a file that the service fetches; undefined: the command sends the file. */
+  fromUrl?: string;
+}
+
+/** Returns what the client sends of the input. */
+export function contentOf({ fromUrl, file, bytes, name, kind }: Source): Omit<UploadSource, 'rows'> {
+  return fromUrl === undefined ? { file, bytes, name, kind } : { fromUrl };
+}
+
+export function isLink(path: string): boolean {
+  return /^https?:\/\//i.test(path) && URL.canParse(path);
+}
+
+/** Returns the input as messages show it. A link may be a secret, so only its host and the name of the file are shown. */
+export function shownPath(path: string): string {
+  return isLink(path) ? `${new URL(path).host}/…/${namedPath(path)}` : path;
+}
+
+/** Returns the path that the name of the input ends. */
+export function namedPath(path: string): string {
+  if (!isLink(path)) return path;
+  const { pathname, hostname } = new URL(path);
+  return basename(pathname) || hostname;
 }
 
 export const standardInput = '-';
@@ -31,10 +54,11 @@ export const standardInput = '-';
 export async function expandPaths(patterns: string[]): Promise<string[]> {
   const paths: string[] = [];
   for (const pattern of patterns) {
-    const stats = pattern === standardInput ? undefined : statSync(pattern, { throwIfNoEntry: false });
+    const stats =
+      pattern === standardInput || isLink(pattern) ? undefined : statSync(pattern, { throwIfNoEntry: false });
     if (stats?.isDirectory())
       throw new WrongUse(`"${pattern}" is a folder. Name its files: "${join(pattern, '*.csv')}"`);
-    if (pattern === standardInput || stats) {
+    if (pattern === standardInput || isLink(pattern) || stats) {
       paths.push(pattern);
       continue;
     }
@@ -62,6 +86,11 @@ async function filesOf(pattern: string): Promise<string[]> {
 
 /** @throws WrongUse if the file cannot be read */
 export async function openSource(path: string, kind: string | undefined): Promise<Source> {
+  if (isLink(path)) {
+    const file = () => new ReadableStream<Uint8Array>();
+    const name = shownPath(path);
+    return { path, name, kind: 'spreadsheet', bytes: undefined, start: '', file, fromUrl: path };
+  }
   if (path === standardInput) return openStandardInput(kind as FileKind | undefined);
   const stats = statSync(path, { throwIfNoEntry: false });
   try {

@@ -225,8 +225,8 @@ function uploadCalls(connection: Connection) {
 
     /** Describes the content of a file or of rows. Nothing is stored. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
-      const { rows, file, bytes, name, kind, password, signal, onSent, ...query } = options;
-      const source = { rows, file, bytes, name, kind, password };
+      const { rows, file, fromUrl, bytes, name, kind, password, signal, onSent, ...query } = options;
+      const source = { rows, file, fromUrl, bytes, name, kind, password };
       const { operation, contentType, ...body } = await uploadBody(source);
       const request = {
         method: 'POST',

@@ -128,7 +128,7 @@ function pauseAfter(error: ProblemError | ConnectionError, attempt: number): num
   if (error instanceof ConnectionError) return growing;
   const { status, code, retryAfter } = error;
   const mayPass = [429, 502, 503, 504].includes(status) || isInUse(error);
-  if (!mayPass || code === 'storage-full') return undefined;
+  if (!mayPass || code === 'storage-full' || code === 'link-failed') return undefined;
   return Math.max(growing, (retryAfter ?? 0) * 1000);
 }
 

@@ -9,12 +9,14 @@ export type FileContent = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8
 export type FileKind = 'json' | 'ndjson' | 'spreadsheet';
 export type UploadDefinition = components['schemas']['UploadDefinition'];
 
-/** What to upload: either `rows` or `file`. */
+/** What to upload: one of `rows`, `file` and `fromUrl`. */
 export interface UploadSource {
   /** Row objects. A function is called again if the upload must be sent again; an iterator can be sent once. */
   rows?: Rows | (() => Rows) | undefined;
   /** The content of a file. A function is called again if the upload must be sent again; a stream can be sent once. */
   file?: FileContent | (() => FileContent) | undefined;
+  /** The https link of a spreadsheet or text file that the service fetches, for tokens with the scope `load:from-url`. */
+  fromUrl?: string | undefined;
   /** The length in bytes if the file is a stream whose length is known. `fetch` does not send it. */
   bytes?: number | undefined;
   /** The name of the file. Default: the name of a `File`. */
@@ -46,8 +48,10 @@ export interface UploadBody {
 
 /** @throws TypeError if the source is not complete or contradicts itself */
 export async function uploadBody(source: UploadSource): Promise<UploadBody> {
-  const { rows, file, definition, patch } = source;
-  if ((rows === undefined) === (file === undefined)) throw new TypeError('Pass either rows or file.');
+  const { rows, file, fromUrl, definition, patch } = source;
+  if ([rows, file, fromUrl].filter((one) => one !== undefined).length !== 1)
+    throw new TypeError('Pass one of rows, file and fromUrl.');
+  if (fromUrl !== undefined) return formBody(() => new Blob([]), true, '', source);
   if (rows !== undefined) return rowsBody(rows, documentHead(source));
   const { open, isRepeatable } = reopened(file!);
   const name = source.name ?? (file instanceof Blob && 'name' in file ? String(file.name) : 'file');
@@ -221,7 +225,7 @@ function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,
   name: string,
-  { definition, patch, password, bytes }: UploadSource,
+  { definition, patch, password, bytes, fromUrl }: UploadSource,
 ): UploadBody {
   const boundary = `tablewright-${newKey()}`;
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
@@ -231,8 +235,11 @@ function formBody(
       `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`,
     patch && `${part('name="patch"\r\nContent-Type: application/json')}${JSON.stringify(patch)}\r\n`,
     password && `${part('name="password"')}${password}\r\n`,
+    fromUrl === undefined
+      ? part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)
+      : `${part('name="source"\r\nContent-Type: application/json')}${JSON.stringify({ from_url: fromUrl })}`,
   ];
-  const head = `${parts.filter(Boolean).join('')}${part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)}`;
+  const head = parts.filter(Boolean).join('');
   const tail = `\r\n--${boundary}--\r\n`;
   return {
     operation: 'excel',

@@ -39,7 +39,7 @@ export async function upload<Result>(
   const { table, signal, idempotencyKey, onSent, ...source } = options;
   const { operation, contentType, ...body } = await uploadBody(source);
   // The rest are the parameters of the query.
-  const { rows, file, bytes, name, kind, definition, patch, password, ...query } = source;
+  const { rows, file, fromUrl, bytes, name, kind, definition, patch, password, ...query } = source;
   const request = {
     method: 'POST',
     path: `/table/${encodeURIComponent(table)}/upload/${operation}`,

@@ -196,7 +196,7 @@ const declared = {
     historyDays: integer('LOAD_HISTORY_DAYS', 30, [1, 3650], 'days', 'How many days the service keeps the record of a load that has ended.'),
   },
   webhooks: {
-    privateNetworks: words('WEBHOOK_PRIVATE_NETWORKS', 'The private networks to which webhooks may be sent: IP addresses and networks (CIDR) separated by spaces. If not set, webhooks are sent only to public addresses, and only with https.', networksRule),
+    privateNetworks: words('WEBHOOK_PRIVATE_NETWORKS', 'The private networks to which webhooks may be sent, and from which files of links may be fetched: IP addresses and networks (CIDR) separated by spaces. If not set, only public addresses are reached, and only with https.', networksRule),
   },
   tokens: {
     jwksUrl: optional('TOKEN_JWKS_URL', 'The URL of the keys of your identity provider (JWK set). The service fetches the keys again by itself, so the provider can change them at any time. TOKEN_ISSUER and TOKEN_AUDIENCE are required with it. docs/tokens.md has examples for several providers.', jwksUrlRule),

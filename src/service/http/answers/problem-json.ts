@@ -74,8 +74,8 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
-/** The codes of 5xx errors that only report the state of the service. They are in the access log, and not logged as failures. */
-const states: ReadonlySet<ErrorCode> = new Set(['not-enabled', 'shutting-down']);
+/** The codes of 5xx errors that only report the state of the service, or of the server of a link. They are in the access log, and not logged as failures. */
+const states: ReadonlySet<ErrorCode> = new Set(['not-enabled', 'shutting-down', 'link-failed']);
 /** The codes of errors that callers cause together, by too many requests or by locks. They are logged as warnings. */
 const overload: ReadonlySet<ErrorCode> = new Set(['database-busy', 'service-busy']);
 

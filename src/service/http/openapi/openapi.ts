@@ -190,6 +190,7 @@ const responseNames: Record<string, string> = {
   431: 'RequestHeaderFieldsTooLarge',
   500: 'InternalServerError',
   501: 'NotImplemented',
+  502: 'BadGateway',
   503: 'ServiceUnavailable',
 };
 

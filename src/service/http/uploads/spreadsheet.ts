@@ -85,7 +85,6 @@ export const spreadsheetErrors: ErrorCode[] = [
   'unsupported-file',
   'password-required',
   'wrong-password',
-  'insufficient-scope',
   'link-refused',
   'link-failed',
 ];
