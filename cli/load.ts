@@ -159,16 +159,15 @@ async function loadFile(connected: Connected, given: string, file: FileLoad): Pr
   // Reading from the standard input may wait for a long time, so a signal must end it.
   const source = await unlessEnded(sourceOf(given, file));
   const path = shownPath(given);
+  const [stop, following] = [new AbortController(), new AbortController()];
   const isQuiet = options.quiet === true || options.json === true;
   let progress: Progress | undefined;
-  const stop = new AbortController();
   const givenKey = options['idempotency-key'] as string | undefined;
   // The load is found by its key while it runs. The key is also sent if the body can be sent only once.
   const key = givenKey ?? newKey();
   const findLoad = loadFinder(client, key);
   let hasSent = false as boolean;
   const cancelling = cancelAfterSignal(client, findLoad, () => hasSent, { ended, stop });
-  const following = new AbortController();
   try {
     const hasKeys = await keepsRecords(client, stop.signal);
     if (hasKeys && !isQuiet) followRows(client, findLoad, (rows) => progress?.rows(rows), following.signal);

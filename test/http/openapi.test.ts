@@ -175,7 +175,10 @@ test('the file of a form is binary and its JSON part is declared as JSON, for ge
     if (id === 'uploadTableFromExcel') {
       assert.deepEqual(form, {
         schema: form.schema,
-        encoding: { body: { contentType: 'application/json' } },
+        encoding: {
+          source: { contentType: 'application/json' },
+          body: { contentType: 'application/json' },
+        },
       });
     }
   }

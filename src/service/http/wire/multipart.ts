@@ -61,12 +61,7 @@ export async function readSpreadsheetUpload(
 ): Promise<SpreadsheetUpload> {
   const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);
-  const maxBytes: Record<string, number> = {
-    password: maxPasswordBytes,
-    patch: maxPatchBytes,
-    source: maxSourceBytes,
-  };
-  const maxBytesOf = (name: string): number => maxBytes[name] ?? maxBodyPartBytes;
+  const maxBytesOf = (name: string): number => maxPartBytes[name] ?? maxBodyPartBytes;
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     const taken = addPart(parts, parameters, name, take);
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
@@ -184,6 +179,13 @@ async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDig
 
 /** A JSON text may have six characters for each one of the link. */
 const maxSourceBytes = 6 * maxLinkLength + 100;
+
+/** The maximum number of bytes of each part with a limit of its own. */
+const maxPartBytes: Record<string, number> = {
+  password: maxPasswordBytes,
+  patch: maxPatchBytes,
+  source: maxSourceBytes,
+};
 
 /** Fetches the file of the link. @returns its name */
 async function fetchPart(
