@@ -28,6 +28,13 @@ test('every byte of Windows-1252 is decoded as in the Encoding Standard', () => 
   }
 });
 
+test('the Korean syllables of Windows are decoded at every chunk size, and other pairs are refused', () => {
+  const bytes = Buffer.from('c7d1318141a0feb041c652a2e60a', 'hex');
+  for (const chunkBytes of [1, 2, 3, 14]) assert.equal(decode(bytes, 'euc-kr', chunkBytes), '한1갂좤캚힣€\n');
+  for (const pair of ['c653', '810a', '8041', 'ff41', '31a1', '81'])
+    assert.throws(() => decode(Buffer.from(pair, 'hex'), 'euc-kr', 1), { code: 'invalid-file' });
+});
+
 test('long texts in Windows-1252 are decoded', () => {
   const bytes = Buffer.alloc(20_000, 'M\xf6hre, 5 \x80 \xa0\xc2\n', 'latin1');
   assert.equal(decode(bytes, 'windows-1252', 20_000), new TextDecoder('windows-1252').decode(bytes));

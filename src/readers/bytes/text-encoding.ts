@@ -3,6 +3,7 @@
 import { isAscii } from 'node:buffer';
 import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../core/bytes/utf8.ts';
 import { AppError } from '../../core/errors.ts';
+import { KoreanDecoder } from './korean-decoder.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
 /** The names of encodings that messages list. A caller may send every label of the WHATWG Encoding Standard, which also defines what the bytes mean. */
@@ -156,7 +157,8 @@ export function textDecoder(encoding: TextEncoding, position: number): ChunkDeco
   if (encoding === 'windows-1252') return new Windows1252Decoder(position);
   if (encoding === 'utf-16le' || encoding === 'utf-16be')
     return new Utf16Decoder(encoding === 'utf-16le', position);
-  return new RuntimeDecoder(encoding, position);
+  const decoder = new RuntimeDecoder(encoding, position);
+  return encoding === 'euc-kr' ? new KoreanDecoder(decoder) : decoder;
 }
 
 /** Decodes the encodings that the runtime supports. */

@@ -18,7 +18,8 @@ export interface HeaderCells {
 /**
  * For each header row except the lowest, returns from which column each column takes its text; -1: it has none. With merged cells, a text
  * applies to the columns of its area that also have a text further below. Without merged cells it applies to the columns up to the next
- * text in its row or in a row above, if its own column has a text further below. Otherwise it is the complete name of its column only.
+ * text in its row or in a row above, if its own column has a text further below and it is not a title: the only text of its row, above the
+ * first column. Otherwise it is a part of the name of its own column only.
  */
 export function spreadHeader(cells: HeaderCells): Int32Array[] {
   const { rows, columns, hasText, lastMerged } = cells;
@@ -28,14 +29,16 @@ export function spreadHeader(cells: HeaderCells): Int32Array[] {
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) if (hasText(row, column)) lowest[column] = row;
   }
+  const firstColumn = lowest.findIndex((last) => last >= 0);
   const isBorder = new Uint8Array(columns);
   for (let row = 0; row < rows; row++) {
+    const isTitle = isOnlyText(cells, row, firstColumn);
     let from = -1;
     let until = -1;
     for (let column = 0; column < columns; column++) {
       if (hasText(row, column)) {
         from = column;
-        until = reachOf(cells, row, column, lowest[column]! > row);
+        until = reachOf(cells, row, column, lowest[column]! > row && !isTitle);
       } else if (isBorder[column] === 1 && lastMerged === undefined) from = -1;
       if (from === column || (from >= 0 && column <= until && lowest[column]! > row))
         spread[row]![column] = from;
@@ -43,6 +46,13 @@ export function spreadHeader(cells: HeaderCells): Int32Array[] {
     for (let column = 0; column < columns; column++) if (hasText(row, column)) isBorder[column] = 1;
   }
   return spread;
+}
+
+function isOnlyText({ columns, hasText }: HeaderCells, row: number, firstColumn: number): boolean {
+  for (let column = 0; column < columns; column++) {
+    if (hasText(row, column) !== (column === firstColumn)) return false;
+  }
+  return true;
 }
 
 function reachOf(
