@@ -4,9 +4,16 @@
  * count, because PostgreSQL cannot store it and it must be reported.
  */
 
+import { CR, LF } from './ascii.ts';
+
 /** Returns whether a text has only white space. */
 export function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return trimmedStart(bytes, start, end) === end;
+}
+
+export function hasLineEnd(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === LF || bytes[at] === CR) return true;
+  return false;
 }
 
 /** Returns the text without the white space at both ends. */

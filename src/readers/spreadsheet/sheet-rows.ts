@@ -3,7 +3,7 @@
  * counted as left out. Cells outside of the range and cells that merged cells cover are ignored.
  */
 
-import { isBlank } from '../../core/bytes/white-space.ts';
+import { hasLineEnd, isBlank } from '../../core/bytes/white-space.ts';
 import {
   ERROR_CELL,
   FORMULA_WITHOUT_VALUE,
@@ -460,7 +460,8 @@ export class SheetRows {
 
   /**
    * Handles a cell with only white space. It does not make a row non-empty. In a row with a value it is a normal text, except below a blank
-   * header: there it has no value. Otherwise the result would depend on whether it comes before or after the value that creates the column.
+   * header: there it has no value, unless it is a line break, which a text file has only in quotes. Otherwise the result would depend on
+   * whether it comes before or after the value that creates the column.
    */
   #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
@@ -476,11 +477,11 @@ export class SheetRows {
   }
 
   #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    const { hasHeader } = this.#options;
-    let sinkColumn = this.#columns.at(place);
     // Without a header row even a cell with only white space creates its column.
-    if (sinkColumn === UNNAMED && !hasHeader) sinkColumn = this.#columns.nameBlank(place);
-    if (sinkColumn < 0 || (hasHeader && this.#columns.isBlankNamed(sinkColumn))) return;
+    const isValue = !this.#options.hasHeader || (kind === TEXT && hasLineEnd(bytes, start, end));
+    let sinkColumn = this.#columns.at(place);
+    if (sinkColumn === UNNAMED && isValue) sinkColumn = this.#columns.nameBlank(place);
+    if (sinkColumn < 0 || (!isValue && this.#columns.isBlankNamed(sinkColumn))) return;
     this.#put(sinkColumn, kind, bytes, start, end);
   }
 

@@ -3,16 +3,7 @@
  * other values. A text of digits and signs (`1.234,50`, `21/11/2026`) counts as a number, because people often write numbers and dates as text.
  */
 
-import {
-  CLOSING_PARENTHESIS,
-  COMMA,
-  LOWER_E,
-  MINUS,
-  OPENING_PARENTHESIS,
-  PLUS,
-  POINT,
-  ZERO,
-} from '../../../core/bytes/ascii.ts';
+import { COMMA, LOWER_E, MINUS, PLUS, POINT, ZERO } from '../../../core/bytes/ascii.ts';
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import { FALSE, NULL, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
 import { textKind } from '../../../core/cells/text-kind.ts';
@@ -83,14 +74,12 @@ function lettersClass(kind: number, bytes: Buffer, start: number, end: number): 
   return found === TRUE || found === FALSE ? TRUTH : WORDS;
 }
 
-/** Statistical tables have one to three letters in brackets where a value is missing: `(NA)`, `(X)`, `(D)`. */
+/** Statistical tables have one to three letters in brackets where a value is missing: `(X)`, `(D)`. Programs write `NA` and `NaN`. */
+const missingMark = /^(?:\([a-z]{1,3}\)|n\/?a|nan)$/i;
 const longestMark = 5;
 
 function isMissingMark(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start < 3 || end - start > longestMark) return false;
-  if (bytes[start] !== OPENING_PARENTHESIS || bytes[end - 1] !== CLOSING_PARENTHESIS) return false;
-  for (let at = start + 1; at < end - 1; at++) if (!isLetter(bytes[at]!)) return false;
-  return true;
+  return end - start <= longestMark && missingMark.test(bytes.toString('latin1', start, end));
 }
 
 /** Returns the length in UTF-8 of a currency sign, dash or space that is not ASCII; 0: it is another character. */

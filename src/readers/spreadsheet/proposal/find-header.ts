@@ -161,7 +161,8 @@ function lowerHeader(block: Block, profile: ColumnProfile, upper: FoundHeader, r
   let header = upper;
   for (let index = upper.index + 1; index < block.rows.length - 1; index++) {
     const lower = headerAt(block, profile, index, rules);
-    if (lower === undefined || lower.isSequence || lower.filled < header.filled) break;
+    // A text above a column without values may be a part of a title.
+    if (lower === undefined || lower.isSequence || lower.filled < Math.min(header.filled, usedCount)) break;
     if (lower.contrasts < 0.8 * typedCount) break;
     header = lower;
   }

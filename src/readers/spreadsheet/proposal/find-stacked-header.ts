@@ -7,10 +7,11 @@
  */
 
 import { spreadHeader } from '../spread-header.ts';
-import { BLANK, MOMENT_LIKE, NUMBER_LIKE, TRUTH } from './cell-class.ts';
+import { BLANK, MOMENT_LIKE, NUMBER_LIKE, SIGNS, TRUTH, WORDS } from './cell-class.ts';
 import { classAt, valueAt } from './find-header.ts';
 import { findValues, isLabel, isYear, type Values } from './find-values.ts';
 import type { OutlineRow } from './sheet-outline.ts';
+import { isLabelOfUnits, isUnit } from './unit-words.ts';
 
 /** `first` and `last` are the indexes of its rows, and `end` is the index of the last row of the table. */
 export interface StackedHeader {
@@ -24,6 +25,10 @@ export interface StackedHeader {
   columns: number;
   filled: number;
   contrasts: number;
+  /** 1: the column has values. */
+  used: Uint8Array;
+  /** The lowest row of the header has units. */
+  hasUnits: boolean;
 }
 
 /** The largest number of sheet rows of a header, including blank ones. */
@@ -54,17 +59,53 @@ export function findStackedHeader(rows: OutlineRow[]): StackedHeader | undefined
   // The first column may have no header if it contains only labels of the rows.
   const corner = body!.typed[0] === 0 && !isNamed(rows, first, last, firstColumn) ? 1 : 0;
   if (found.contrasts === 0 || found.filled + corner < leastFilled * found.columns) return undefined;
-  return { first, last, end: body!.last, firstColumn, lastColumn, ...found };
+  const { last: end, used } = body!;
+  const hasUnits = first < last && areUnits(rows, body!, last);
+  return { first, last, end, firstColumn, lastColumn, ...found, used, hasUnits };
 }
 
 /**
- * Returns whether the lowest row of the header is not sufficient: it has the same name for two columns that the rows above
- * distinguish, or no name for a column that they name.
+ * Returns whether a row has only units, signs and a word such as `Unit`, and each unit is above values without a text among them. The row above it must have
+ * names of columns, and not the parts of a title.
+ */
+function areUnits(
+  rows: OutlineRow[],
+  { firstColumn, typed, used, last: end }: Values,
+  index: number,
+): boolean {
+  const row = rows[index]!;
+  const above = rows[index - 1]!;
+  if (above.row !== row.row - 1 || row.values === undefined) return false;
+  const isAboveBlank = (found: number, at: number): boolean =>
+    found !== BLANK && used[above.firstColumn + at - firstColumn] === 0;
+  if (above.classes.some(isAboveBlank)) return false;
+  let units = 0;
+  for (let at = 0; at < row.classes.length; at++) {
+    if (row.classes[at] === BLANK) continue;
+    const column = row.firstColumn + at;
+    if (isLabelOfUnits(row.values[at]!)) continue;
+    if (!isUnit(row.values[at]!)) {
+      if (row.classes[at] !== SIGNS) return false;
+    } else if (!typed[column - firstColumn] || hasText(rows, column, index + 1, end)) return false;
+    else units++;
+  }
+  return units > 0;
+}
+
+function hasText(rows: OutlineRow[], column: number, from: number, to: number): boolean {
+  for (let index = from; index <= to; index++) if (classAt(rows[index]!, column) === WORDS) return true;
+  return false;
+}
+
+/**
+ * Returns whether the lowest row of the header is not sufficient: it has units, the same name for two columns that the rows above
+ * distinguish, or no name for a column of values that they name.
  */
 export function needsAllRows(
   rows: OutlineRow[],
-  { first, last, firstColumn, lastColumn }: StackedHeader,
+  { first, last, firstColumn, lastColumn, used, hasUnits }: StackedHeader,
 ): boolean {
+  if (hasUnits) return true;
   const header = rows.slice(first, last + 1);
   const columns = lastColumn - firstColumn + 1;
   const hasText = (row: number, column: number): boolean =>
@@ -73,6 +114,7 @@ export function needsAllRows(
   const lower = new Set<string>();
   const joined = new Set<string>();
   for (let column = 0; column < columns; column++) {
+    if (used[column] === 0) continue;
     const texts = spread.map((from, row) =>
       from[column]! < 0 ? '' : valueAt(header[row]!, firstColumn + from[column]!),
     );

@@ -370,6 +370,7 @@ function isBetter(stacked: StackedHeader, { headerRow }: FoundTable, rows: Outli
   if (headerRow === rows[last]!.row) return first < last && needsAllRows(rows, stacked);
   const below = rows.slice(first, last + 1).filter(({ row }) => row > headerRow);
   if (headerRow < rows[first]!.row || below.length === 0) return false;
+  if (stacked.hasUnits && below.length === 1) return true;
   // A row below a complete header is data if it has a label in the first column.
   return below.every((row) => classAt(row, stacked.firstColumn) === BLANK);
 }

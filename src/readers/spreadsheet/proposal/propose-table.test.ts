@@ -400,6 +400,29 @@ test('rows above a header are a part of it only if its names need them', async (
   assert.deepEqual(await headerOf(['Region', 'Q1', 'Q2'], ['E', 'unknown', 'unknown']), [1, 1]);
 });
 
+test('a row of units below the names is a part of the header, and no row that may be data is one', async () => {
+  const headerOf = async (...lines: string[]): Promise<unknown> => {
+    const { table } = await csv(lines);
+    return table && [table.headerRow, table.headerRows];
+  };
+  const values = ['A,1,20.5', 'B,2,21', 'C,4,19'];
+  assert.deepEqual(await headerOf('Item,Weight,Heat', ',kg,°C', ...values), [1, 2]);
+  assert.deepEqual(await headerOf('Item,Weight,Heat', '-,[kg],%', ...values), [1, 2]);
+  assert.deepEqual(await headerOf('Item,Weight,Heat', 'Unit,KG,deg C', ...values), [1, 2]);
+  assert.deepEqual(await headerOf('Cost report', 'Item,Cost,Share', ',(in 1000),%', ...values), [2, 2]);
+  assert.deepEqual(await headerOf('Time,Speed', 's,m/s', '1,2.5', '2,3', '3,3.5'), [1, 2]);
+  // A text among the values, a word that is no unit, and units below a title.
+  assert.deepEqual(await headerOf('Time,Level', 's,m', '1,2', '2,m', '3,4', '4,1'), [2, 1]);
+  assert.deepEqual(await headerOf('Speed,Grade', 'fast,good', '1,2', '2,3', '3,4'), [2, 1]);
+  assert.deepEqual(await headerOf('Run 7,by Ann,in May', 'cm-1,A', '400.1,0.2', '400.3,0.4', '400.5,0.1'), [2, 1]);
+});
+
+test('rows of marks for missing values belong to the table', async () => {
+  const rows = ['Name,Sum,Rate', 'A,1,2.5', 'B,2,3.5', 'C,3,4.5', 'D,NA,n/a'];
+  assert.deepEqual(tablesOf(await csv(rows)), ['A1:C5']);
+  assert.deepEqual(tablesOf(await csv([...rows.slice(0, 4), '', 'Source: Nanette,NA and others'])), ['A1:C4']);
+});
+
 test('a table below a header of several rows is another table', async () => {
   const rows: CellSpec[][] = [
     ['Region', '2025', null],
