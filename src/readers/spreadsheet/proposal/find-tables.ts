@@ -165,10 +165,10 @@ function isFilledAsTable({ rows }: FoundTable, { firstColumn, lastColumn }: Colu
   });
 }
 
-/** Returns whether the texts in the first of several columns are all different. Then the column has labels of its own, so a new table begins with it. */
+/** Returns whether the texts in the first of several columns with values are all different. Then the column has labels of its own, so a new table begins with it. */
 function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolean {
-  if (firstColumn === lastColumn) return false;
   const body = rows.slice(1, 1 + comparedRows);
+  if (body.every((row) => filledIn(row, firstColumn + 1, lastColumn) === 0)) return false;
   const { classes } = profileColumns({ rows: body, firstColumn, lastColumn: firstColumn });
   if (classes[0] !== WORDS) return false;
   const named = body.filter((row) => classAt(row, firstColumn) !== BLANK);

@@ -145,6 +145,11 @@ test('a blank column within a table does not divide it', async () => {
     index === 0 ? 'Amount' : 7,
   ]);
   assert.deepEqual(tablesOf(await propose(marks)), ['A1:G4']);
+  const roles = ['Role', 'Law', 'Sales', 'Tax'];
+  const noted = orders.map((row, index) => [...row, null, roles[index]!, index === 0 ? 'Note' : null]);
+  assert.deepEqual(tablesOf(await propose(noted)), ['A1:G4']);
+  const staff = noted.map((row, index) => [...row.slice(0, 6), index === 0 ? 'Staff' : index]);
+  assert.deepEqual(tablesOf(await propose(staff)), ['A1:D4', 'F1:G4']);
 });
 
 test('tables one below the other are told apart by their headers', async () => {
