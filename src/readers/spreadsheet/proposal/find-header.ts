@@ -163,7 +163,6 @@ function lowerHeader(block: Block, profile: ColumnProfile, upper: FoundHeader, r
     const lower = headerAt(block, profile, index, rules);
     // A text above a column without values may be a part of a title.
     if (lower === undefined || lower.isSequence || lower.filled < Math.min(header.filled, usedCount)) break;
-    if (lower.contrasts < 0.8 * typedCount) break;
     header = lower;
   }
   return header;

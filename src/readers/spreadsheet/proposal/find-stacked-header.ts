@@ -34,9 +34,6 @@ export interface StackedHeader {
 /** The largest number of sheet rows of a header, including blank ones. */
 const maxHeaderRows = 15;
 
-/** A header contains no more blank rows than this one after the other, unless the row above them names columns that have no name yet. */
-const maxBlankRows = 3;
-
 /** The smallest share of the columns that have a text in the header. */
 const leastFilled = 0.8;
 
@@ -159,8 +156,7 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
     const row = rows[index]!;
     if (rows[last]!.row - row.row >= maxHeaderRows) break;
     if (isLabel(row, body)) continue;
-    if (hasOwnValue(row) || isProperty(row, rows.slice(first, last + 1), body)) break;
-    if (rows[first]!.row - row.row - 1 > maxBlankRows && !namesMore(rows, body, index, first, last)) break;
+    if (hasOwnValue(row)) break;
     first = index;
   }
   return first;
@@ -170,24 +166,6 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
 function hasOwnValue({ classes, values }: OutlineRow): boolean {
   if (classes.filter((found) => found === MOMENT_LIKE).length === 1) return true;
   return classes.some((found, at) => found === TRUTH || (found === NUMBER_LIKE && !isYear(values?.[at])));
-}
-
-/** Returns whether a row contains only a property, as in `Author | Ann`, and the header below names both of its columns. */
-function isProperty(row: OutlineRow, header: OutlineRow[], { firstColumn, lastColumn }: Values): boolean {
-  const isPair = row.filled === 2 && row.firstColumn === firstColumn && row.classes.length === 2;
-  if (!isPair || lastColumn - firstColumn < 2) return false;
-  return header.some(
-    (lower) => classAt(lower, firstColumn) !== BLANK && classAt(lower, firstColumn + 1) !== BLANK,
-  );
-}
-
-/** Returns whether a row above the header names a column for which the header rows `first` to `last` have no text. */
-function namesMore(rows: OutlineRow[], body: Values, index: number, first: number, last: number): boolean {
-  for (let column = body.firstColumn; column <= body.lastColumn; column++) {
-    if (body.used[column - body.firstColumn] === 0 || isNamed(rows, first, last, column)) continue;
-    if (classAt(rows[index]!, column) !== BLANK) return true;
-  }
-  return false;
 }
 
 function isNamed(rows: OutlineRow[], first: number, last: number, column: number): boolean {

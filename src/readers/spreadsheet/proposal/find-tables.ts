@@ -71,7 +71,10 @@ const maxTables = 50;
 function tablesIn(block: Block, depth: number): FoundTable[] {
   const groups = columnGroups(block);
   if (groups.length > maxGroups) return zonesOf(block).flatMap(tableOf);
-  if (groups.length > 1 && depth < maxDepth) return tablesSideBySide(block, groups, depth);
+  if (groups.length > 1 && depth < maxDepth) {
+    const across = tableAcross(block, groups);
+    return across ?? groups.flatMap((group) => tablesIn(within(block.rows, group), depth + 1));
+  }
   const only = groups[0];
   if (only === undefined) return [];
   return tablesBelowEachOther(depth < maxDepth ? within(block.rows, only) : block, depth);
@@ -119,24 +122,6 @@ function columnGroups(block: Block): ColumnSpan[] {
   return groups;
 }
 
-interface Side extends ColumnSpan {
-  tables: FoundTable[];
-}
-
-function tablesSideBySide(block: Block, groups: ColumnSpan[], depth: number): FoundTable[] {
-  const whole = tableAcross(block, groups);
-  if (whole !== undefined) return whole;
-  const sides: Side[] = [];
-  for (const group of groups) {
-    const side: Side = { ...group, tables: tablesIn(within(block.rows, group), depth + 1) };
-    const left = sides.at(-1);
-    const joined = left && joinSides(block, left, side);
-    if (joined !== undefined) sides[sides.length - 1] = joined;
-    else sides.push(side);
-  }
-  return sides.flatMap(({ tables }) => tables);
-}
-
 /** @returns the tables if the blank columns are only space within one table; undefined: the groups may be several tables */
 function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefined {
   const span = { firstColumn: groups[0]!.firstColumn, lastColumn: groups.at(-1)!.lastColumn };
@@ -176,40 +161,8 @@ function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolea
   return 2 * values.size > named.length;
 }
 
-/** @returns both sides as one table if the blank columns between them are only space within it; undefined: they are two tables */
-function joinSides(block: Block, left: Side, right: Side): Side | undefined {
-  const ofLeft = largest(left.tables);
-  const ofRight = largest(right.tables);
-  if (ofRight === undefined) return undefined;
-  const isOne =
-    ofLeft === undefined ? hasRowLabels(block, left, ofRight) : isContinuedBeside(ofLeft, ofRight);
-  if (!isOne) return undefined;
-  const span = { firstColumn: left.firstColumn, lastColumn: right.lastColumn };
-  const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
-  return tables.length === 0 ? undefined : { ...span, tables };
-}
-
 function largest(tables: FoundTable[]): FoundTable | undefined {
   return tables.toSorted(byScore)[0];
-}
-
-/** Returns whether a single column without a header contains the row labels of the table to its right. */
-function hasRowLabels({ rows }: Block, left: Side, table: FoundTable): boolean {
-  if (left.firstColumn !== left.lastColumn) return false;
-  const body = rows.filter(({ row }) => row > table.headerRow && row <= table.lastRow);
-  const labelled = body.filter((row) => classAt(row, left.firstColumn) !== BLANK);
-  return body.length > 0 && labelled.length >= 0.6 * body.length;
-}
-
-/**
- * Returns whether the columns on the right belong to the table on the left: their header is in the same row, repeats no header of
- * the table, and they do not begin with labels of their own.
- */
-function isContinuedBeside(left: FoundTable, right: FoundTable): boolean {
-  if (left.headerRow !== right.headerRow) return false;
-  const seen = new Set(headerValues(left));
-  if (headerValues(right).some((value) => seen.has(value))) return false;
-  return !namesOtherThings(right);
 }
 
 function headerValues({ rows, firstColumn, lastColumn }: FoundTable): number[] {
@@ -351,7 +304,7 @@ function withStackedHeader(rows: OutlineRow[], tables: FoundTable[]): FoundTable
   const next = below.reduce((least, { headerRow }) => Math.min(least, headerRow), Number.POSITIVE_INFINITY);
   const end = rows.findLastIndex(({ row }, index) => index <= stacked.end && row < next);
   const table = tableUnder(rows, { ...stacked, end });
-  if (end < stacked.last + 2 || below.some(({ score }) => score > table.score)) return tables;
+  if (end < stacked.last + 2) return tables;
   const rivals = tables.filter(({ headerRow }) => headerRow <= last);
   if (rivals.some((rival) => isConfirmed(rival.header) && !isBetter(stacked, rival, rows))) return tables;
   const others = tables.filter(

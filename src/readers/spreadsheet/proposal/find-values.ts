@@ -135,9 +135,6 @@ export interface RowsOfValues {
   lastColumn: number;
 }
 
-/** A table without a header is recognized only if its first row fills at least this share of its columns. */
-const leastFilled = 0.6;
-
 /** The header may be up to this many rows below the first row with values. Such rows above it are, for example, the date of a report. */
 const maxRowsAbove = 10;
 
@@ -145,12 +142,10 @@ const maxRowsAbove = 10;
 export function findValuesWithoutHeader(rows: OutlineRow[]): RowsOfValues | undefined {
   const found = findValues(rows);
   if (found === undefined) return undefined;
-  const { first, last, firstColumn, lastColumn, used } = found;
+  const { first, last, firstColumn, lastColumn } = found;
   if (rows.slice(0, first).some(({ filled }) => filled > 1)) return undefined;
   // One of these rows is a header after all.
   if (rows.slice(first, first + maxRowsAbove).some((row) => hasOnlyWords(row, found))) return undefined;
-  const columns = used.reduce((sum, isUsed) => sum + isUsed, 0);
-  if (rows[first]!.filled < leastFilled * columns) return undefined;
   return { firstRow: rows[first]!.row, lastRow: rows[last]!.until, firstColumn, lastColumn };
 }
 
