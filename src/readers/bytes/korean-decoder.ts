@@ -13,7 +13,7 @@ const firstLead = 0x81;
 const leadsBelow = 0xa1 - firstLead;
 
 /** Signs that were added to KS X 1001 later. */
-const addedSigns: Record<number, string> = { 0xa2e6: '€', 0xa2e7: '®' };
+const addedSigns: Record<number, string> = { 41702: '€', 41703: '®' };
 const noCharacter = Buffer.of(0xff);
 
 function range(first: number, last: number): number[] {

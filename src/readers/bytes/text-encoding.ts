@@ -7,33 +7,11 @@ import { KoreanDecoder } from './korean-decoder.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
 /** The names of encodings that messages list. A caller may send every label of the WHATWG Encoding Standard, which also defines what the bytes mean. */
-export const usualEncodings = [
-  'utf-8',
-  'utf-16le',
-  'utf-16be',
-  'windows-1250',
-  'windows-1251',
-  'windows-1252',
-  'windows-1253',
-  'windows-1254',
-  'windows-1255',
-  'windows-1256',
-  'windows-1257',
-  'windows-1258',
-  'iso-8859-2',
-  'iso-8859-5',
-  'iso-8859-7',
-  'iso-8859-15',
-  'koi8-r',
-  'koi8-u',
-  'ibm866',
-  'macintosh',
-  'shift_jis',
-  'euc-jp',
-  'gb18030',
-  'big5',
-  'euc-kr',
-] as const;
+export const usualEncodings = (
+  'utf-8 utf-16le utf-16be windows-1250 windows-1251 windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 ' +
+  'windows-1257 windows-1258 iso-8859-2 iso-8859-5 iso-8859-7 iso-8859-15 koi8-r koi8-u ibm866 macintosh shift_jis ' +
+  'euc-jp gb18030 big5 euc-kr'
+).split(' ');
 
 /** The name of an encoding in the WHATWG Encoding Standard, in small letters. */
 export type TextEncoding = string;

@@ -55,8 +55,23 @@ test('a column without a text below the group stays blank', () => {
 test('a title above the first column belongs to this column only', () => {
   const names = ['Total (m3)', 'per head', 'Cost'];
   assert.deepEqual(join([['Water use', '', ''], names]), ['Water use Total (m3)', 'per head', 'Cost']);
-  assert.deepEqual(join([['', 'Sales', ''], ['Region', 'Q1', 'Q2']]), ['Region', 'Sales Q1', 'Sales Q2']);
-  assert.deepEqual(join([['2025', '', ''], ['Q1', 'Q2', 'Q3']], { '0,0': 2 }), ['2025 Q1', '2025 Q2', '2025 Q3']);
+  assert.deepEqual(
+    join([
+      ['', 'Sales', ''],
+      ['Region', 'Q1', 'Q2'],
+    ]),
+    ['Region', 'Sales Q1', 'Sales Q2'],
+  );
+  assert.deepEqual(
+    join(
+      [
+        ['2025', '', ''],
+        ['Q1', 'Q2', 'Q3'],
+      ],
+      { '0,0': 2 },
+    ),
+    ['2025 Q1', '2025 Q2', '2025 Q3'],
+  );
 });
 
 test('a group ends where a group above it ends', () => {

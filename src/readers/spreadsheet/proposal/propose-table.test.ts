@@ -425,7 +425,9 @@ test('a row of units below the names is a part of the header, and no row that ma
 test('rows of marks for missing values belong to the table', async () => {
   const rows = ['Name,Sum,Rate', 'A,1,2.5', 'B,2,3.5', 'C,3,4.5', 'D,NA,n/a'];
   assert.deepEqual(tablesOf(await csv(rows)), ['A1:C5']);
-  assert.deepEqual(tablesOf(await csv([...rows.slice(0, 4), '', 'Source: Nanette,NA and others'])), ['A1:C4']);
+  assert.deepEqual(tablesOf(await csv([...rows.slice(0, 4), '', 'Source: Nanette,NA and others'])), [
+    'A1:C4',
+  ]);
 });
 
 test('a table below a header of several rows is another table', async () => {

@@ -1,63 +1,12 @@
 /** Recognizes a row of totals by the word in its first cell: `Total`, `Grand total:`, `Summe`, `合計`. */
 
 /** The words that spreadsheet programs write into rows of totals and pivot tables, in lower case. */
-const words = [
-  'total',
-  'totals',
-  'grand total',
-  'sub total',
-  'sub-total',
-  'subtotal',
-  'overall total',
-  'sum',
-  'sums',
-  'summe',
-  'summen',
-  'gesamt',
-  'gesamtsumme',
-  'gesamtergebnis',
-  'gesamtbetrag',
-  'insgesamt',
-  'zwischensumme',
-  'ergebnis',
-  'totaal',
-  'eindtotaal',
-  'subtotaal',
-  'totale',
-  'totale complessivo',
-  'somma',
-  'somme',
-  'total général',
-  'sous-total',
-  'suma',
-  'total general',
-  'soma',
-  'total geral',
-  'totalt',
-  'summa',
-  'i alt',
-  'razem',
-  'suma końcowa',
-  'celkem',
-  'spolu',
-  'összesen',
-  'yhteensä',
-  'toplam',
-  'genel toplam',
-  'итого',
-  'всего',
-  'общий итог',
-  'разом',
-  'σύνολο',
-  '合計',
-  '総計',
-  '小計',
-  '合计',
-  '总计',
-  '小计',
-  '합계',
-  '총계',
-];
+const words = (
+  'total|totals|grand total|sub total|sub-total|subtotal|overall total|sum|sums|summe|summen|gesamt|gesamtsumme|' +
+  'gesamtergebnis|gesamtbetrag|insgesamt|zwischensumme|ergebnis|totaal|eindtotaal|subtotaal|totale|totale complessivo|' +
+  'somma|somme|total général|sous-total|suma|total general|soma|total geral|totalt|summa|i alt|razem|suma końcowa|celkem|' +
+  'spolu|összesen|yhteensä|toplam|genel toplam|итого|всего|общий итог|разом|σύνολο|合計|総計|小計|合计|总计|小计|합계|총계'
+).split('|');
 
 const known = new Set(words);
 const maxBytes = 48;
