@@ -378,3 +378,21 @@ test('rows with another number of fields than the header give a warning with bot
   for (const [content, details, options] of cases)
     assert.deepEqual(await detailsOf(content, options), details, content);
 });
+
+test('below a blank header a line break in quotes is a value, and other white space is none', async () => {
+  const inRows = async (content: string): Promise<[string[], unknown]> => {
+    const result = await read(content);
+    return [result.columns, plainRows(result).map(([, cells]) => cells)];
+  };
+  assert.deepEqual(await inRows('a\n1,"\n"\n2,\n'), [
+    ['a', 'column_B'],
+    [{ a: 'number 1', column_B: 'string \n' }, { a: 'number 2' }],
+  ]);
+  assert.deepEqual(await inRows('a,,b\n" ","  ",1\n2,\t,3\n,"\n",\n'), [
+    ['a', 'b'],
+    [
+      { a: 'string  ', b: 'number 1' },
+      { a: 'number 2', b: 'number 3' },
+    ],
+  ]);
+});

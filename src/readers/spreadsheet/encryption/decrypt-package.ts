@@ -216,18 +216,10 @@ function readElements(xml: string): AgileElements | undefined {
   return elements;
 }
 
-const agileAttributes = [
-  'saltValue',
-  'blockSize',
-  'keyBits',
-  'cipherAlgorithm',
-  'cipherChaining',
-  'hashAlgorithm',
-  'spinCount',
-  'encryptedVerifierHashInput',
-  'encryptedVerifierHashValue',
-  'encryptedKeyValue',
-];
+const agileAttributes = (
+  'saltValue blockSize keyBits cipherAlgorithm cipherChaining hashAlgorithm spinCount ' +
+  'encryptedVerifierHashInput encryptedVerifierHashValue encryptedKeyValue'
+).split(' ');
 
 // The following functions are for standard encryption (2.3.4.5 to 2.3.4.9).
 

@@ -126,7 +126,7 @@ function columnGroups(block: Block): ColumnSpan[] {
 function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefined {
   const span = { firstColumn: groups[0]!.firstColumn, lastColumn: groups.at(-1)!.lastColumn };
   const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
-  const table = largest(tables);
+  const [table] = tables.toSorted(byScore);
   if (table === undefined || !table.header.isClear || table.header.contrasts === 0) return undefined;
   const seen = new Set<number>();
   for (const [index, group] of groups.entries()) {
@@ -159,10 +159,6 @@ function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolea
   const named = body.filter((row) => classAt(row, firstColumn) !== BLANK);
   const values = new Set(named.map((row) => row.values?.[firstColumn - row.firstColumn]));
   return 2 * values.size > named.length;
-}
-
-function largest(tables: FoundTable[]): FoundTable | undefined {
-  return tables.toSorted(byScore)[0];
 }
 
 function headerValues({ rows, firstColumn, lastColumn }: FoundTable): number[] {
