@@ -1,5 +1,9 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
+<<<<<<< HEAD
 // The structure of the OpenAPI document has the SHA-256 5818eddcb5ce908267175c6f97d2f63fcebf3002687e3908c1339934ed809e05.
+=======
+// The structure of the OpenAPI document has the SHA-256 8e7d57f1db70e60dc57b2af749d7a2ffbdece9cc6df1245f0a1758e88a3d2c78.
+>>>>>>> ce8123b9 (Read all rows of a table in pages, and show the file of a load and old values of its own table only)
 
 export interface paths {
   '/healthz': {
@@ -228,7 +232,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them or by a column, and the rows after them in pages. Rows with an equal value are ordered by the primary key; without one, or without `order`, a row that is changed meanwhile may appear twice or not at all. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
      */
     get: operations['readRows'];
     put?: never;
@@ -1928,6 +1932,8 @@ export interface components {
       }[];
       /** @description true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows. */
       has_more: boolean;
+      /** @description Send it as `after`, with the same `order`, to get the rows that follow. Absent: there are no more, or the rows have no order that tells them apart (a partitioned table, or one that others inherit from, without `order` or without a primary key; a value by which they are ordered is too long). */
+      next?: string;
     };
     ListedLoad: {
       /** Format: uuid */
@@ -1963,6 +1969,7 @@ export interface components {
         /** @description The schema of the profile. Absent: it was of the subject alone. */
         shared_with?: string;
       };
+      file: string | null;
       /** @description The bytes of the body that have arrived. */
       bytes_received: number;
       bytes_expected: number | null;
@@ -2028,6 +2035,7 @@ export interface components {
         /** @description The schema of the profile. Absent: it was of the subject alone. */
         shared_with?: string;
       };
+      file: string | null;
       /** @description The bytes of the body that have arrived. */
       bytes_received: number;
       bytes_expected: number | null;
@@ -3910,10 +3918,12 @@ export interface operations {
          */
         columns?: string;
         /**
-         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
+         * @description The columns by which the rows are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without a format: one column. Without it the order is that of PostgreSQL.
          * @example ordered_at.desc,id
          */
         order?: string;
+        /** @description The value of `next` in the answer before, to get the rows that follow. */
+        after?: string;
       };
       header?: never;
       path: {
@@ -4026,6 +4036,8 @@ export interface operations {
         schema?: string;
         /** @description Only loads into tables of this name. */
         table?: string;
+        /** @description `false`: without dry runs. `true`: only dry runs. */
+        dry_run?: boolean;
         /** @description Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered. */
         idempotency_key?: string;
         /** @description The maximum number of loads of the answer. */

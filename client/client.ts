@@ -137,12 +137,14 @@ function tableCalls(connection: Connection) {
     types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
       itemsOf(connection, 'types', options),
 
-    /** Returns the first rows. A number that a JavaScript number cannot hold exactly is a string. */
+    /** Returns a page of rows. A number that a JavaScript number does not write with the same digits is a string, such as 10.50. */
     rows: (
       name: string,
-      options: Omit<QueryOf<'readRows'>, 'format' | 'columns' | 'order'> & RequestOptions = {},
+      options: Omit<QueryOf<'readRows'>, 'format' | 'columns'> & RequestOptions = {},
     ): Promise<Schemas['FirstRows']> =>
-      get(connection, `${tablePath(name)}/rows`, options, (answer) => jsonOf(answer, fromJson)),
+      get(connection, `${tablePath(name)}/rows`, options, (answer) =>
+        jsonOf(answer, (text) => fromJson(text, ({ rows }) => rows)),
+      ),
 
     /** Returns all rows as a file. The stream fails if the service cannot finish the file. */
     exportRows: (

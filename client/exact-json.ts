@@ -21,12 +21,26 @@ export function toJson(value: unknown): string {
 
 const safeDigits = 15;
 
-/** Parses JSON. A number that a JavaScript number cannot hold exactly becomes a string. Older runtimes round it. */
-export function fromJson(text: string): unknown {
-  return JSON.parse(text, (_, value, context?: { source?: string }) => {
+/**
+ * Parses JSON. A number that a JavaScript number cannot hold exactly becomes a string. Older runtimes round it.
+ *
+ * @param rowsOf returns the rows in the value. In their members, a number such as 10.50 also becomes a string, because a JavaScript number would lose its digits
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the callers name the type
+export function fromJson(text: string, rowsOf: (value: any) => Record<string, unknown>[]): any {
+  const written = new Map<unknown, [key: string, source: string][]>();
+  const parsed = JSON.parse(text, function (this: unknown, key, value, context?: { source?: string }) {
     const source = context?.source;
-    if (typeof value !== 'number' || source === undefined) return value;
+    if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
     const digits = source.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
-    return digits.length <= safeDigits || String(value) === source ? value : source;
+    if (digits.length > safeDigits) return source;
+    // An exponent is how PostgreSQL writes a binary number, which has no digits to keep.
+    if (/e/i.test(source)) return value;
+    const members = written.get(this);
+    if (members === undefined) written.set(this, [[key, source]]);
+    else members.push([key, source]);
+    return value;
   });
+  for (const row of rowsOf(parsed)) for (const [key, source] of written.get(row) ?? []) row[key] = source;
+  return parsed;
 }

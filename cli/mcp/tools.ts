@@ -92,9 +92,9 @@ export const tools: Record<string, Tool> = {
     run: (client, { table, ...query }, signal) => client.describeTable(nameOf(table), { ...query, signal }),
   },
   read_rows: {
-    about: 'Reads the first rows of a table.',
+    about: 'Reads rows of a table, in pages.',
     operations: ['readRows'],
-    without: ['format', 'columns', 'order'],
+    without: ['format', 'columns'],
     own: { table: true },
     isReadOnly: true,
     run: (client, { table, ...query }, signal) => client.rows(nameOf(table), { ...query, signal }),

@@ -52,7 +52,7 @@ async function rowAt(file: Blob, search: Search): Promise<Record<string, unknown
   if (start < 0) return undefined;
   const last = end < 0 ? file.size : end;
   if (last - start > maxRowBytes) return undefined;
-  const row = fromJson(await file.slice(start, last).text());
+  const row = fromJson(await file.slice(start, last).text(), (value) => [value]);
   return row !== null && typeof row === 'object' && !Array.isArray(row)
     ? (row as Record<string, unknown>)
     : undefined;

@@ -87,16 +87,19 @@ test('a table is created, described, listed and filled, and its rows come back w
   const rows = [
     { id: 9007199254740993n, amount: 0.1 },
     { id: 2, amount: null },
+    { id: 3, amount: '10.50' },
   ];
   const { load } = await client.load({ table: 'Año 1/2', rows, if_exists: 'append' });
-  assert.equal(load.rows, 2);
-  const first = await client.rows('Año 1/2', { limit: 2 });
+  assert.equal(load.rows, 3);
+  const first = await client.rows('Año 1/2', { limit: 2, order: 'id.desc' });
   assert.deepEqual(first.rows, [
     { id: '9007199254740993', amount: 0.1 },
-    { id: 2, amount: null },
+    { id: 3, amount: '10.50' },
   ]);
+  const others = await client.rows('Año 1/2', { order: 'id.desc', after: first.next! });
+  assert.deepEqual(others.rows, [{ id: 2, amount: null }]);
   const file = await client.exportRows('Año 1/2', { format: 'csv', order: 'id.desc' });
-  assert.equal(await new Response(file).text(), 'id,amount\n9007199254740993,0.1\n2,\n');
+  assert.equal(await new Response(file).text(), 'id,amount\n9007199254740993,0.1\n3,10.50\n2,\n');
   const tables = await Array.fromAsync(client.tables({ limit: 1 }));
   assert(tables.some(({ name }) => name === 'Año 1/2'));
   const renamed = await client.renameTable('Año 1/2', { name: 'old "1"', comment: 'x' });

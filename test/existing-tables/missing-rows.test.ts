@@ -112,6 +112,15 @@ test('the list of changes shows missing rows with the texts of changed ones', as
   ]);
 });
 
+test('the list of changes has 10,000 missing rows, also of a table with several columns', async () => {
+  const columns = 'id int PRIMARY KEY, a int, b int, c int, d int, e int';
+  const table = await create(columns, 'SELECT n, 1, 2, 3, 4, 5 FROM generate_series(1, 10_001) n');
+  const answer = await send(table, [{ id: 1, a: 1 }], `&missing_rows=delete${allowed}`);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const { body } = await service.get(`/api/v1/loads/${answer.body.load.id}/changes?limit=1`);
+  assert.deepEqual([body.counts.deleted, body.changes_stored], [10_000, 10_000]);
+});
+
 test('an upload without rows, without good rows or without keys is refused', async () => {
   const table = await create('id int PRIMARY KEY, n int', 'VALUES (1, 1)');
   const query = `&missing_rows=delete${allowed}`;

@@ -124,6 +124,22 @@ test('old values are shown to the role of the load only, and in the columns that
   await service.rows(`GRANT SELECT ON prices TO ${role}`);
 });
 
+test('old values are not shown to someone who may read only another table that has the name now', async () => {
+  await service.rows('CREATE TABLE renewed (id int PRIMARY KEY, secret text)');
+  await service.rows("INSERT INTO renewed VALUES (1, 'old')");
+  const query = '/table/renewed/upload/json?if_exists=append&on_conflict=update';
+  const loaded = await service.post(query, { data: [{ id: 1, secret: 'new' }] });
+  const oldValues = async () => {
+    const { values, changes } = (await changesOf(idOf(loaded))).body;
+    return [values, changes[0].cells[0].old];
+  };
+  assert.deepEqual(await oldValues(), ['all', 'old']);
+  await service.rows('ALTER TABLE renewed RENAME TO kept');
+  assert.deepEqual(await oldValues(), ['all', 'old']);
+  await service.rows('DROP TABLE kept; CREATE TABLE renewed (id int PRIMARY KEY, secret text)');
+  assert.deepEqual(await oldValues(), ['own', undefined]);
+});
+
 test('pages follow each other without a gap', async () => {
   const id = await storeKinds(await service.token());
   const found: RowChange[] = [];

@@ -103,6 +103,7 @@ suite('an upload', () => {
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const found = await loadOf(answer);
     assert.deepEqual([found.state, found.operation, found.rows_read], ['committed', 'upload-excel', 1]);
+    assert.equal(found.file, 'upload.xlsx');
   });
 
   test('a dry run is recorded as checked', async () => {
@@ -399,6 +400,9 @@ suite('the list of loads', () => {
     assert.deepEqual(idsOf(await list('state=refused')), [ids[0]]);
     assert.deepEqual(idsOf(await list('table=l1')), [ids[0], ids[3]]);
     assert.deepEqual(idsOf(await list('schema=other')), []);
+    const dry = await service.post('/table/l4/upload/json?dry_run=true', { data: [{ a: 1 }] }, { token });
+    assert.deepEqual(idsOf(await list('dry_run=true')), [dry.headers.get('load-id')]);
+    assert.deepEqual(idsOf(await list('dry_run=false&limit=2')), ids.slice(0, 2));
     assert(first.loads.every((one: object) => !('answer' in one)));
   });
 

@@ -170,8 +170,98 @@ suite('the first rows', () => {
     assert.equal(sending.status, 201);
     const all = JSON.parse((await rows('sent', '&limit=1000')).text);
     assert.deepEqual(all, { rows: sent, has_more: false });
-    assert.deepEqual(JSON.parse((await rows('sent')).text), { rows: sent.slice(0, 50), has_more: true });
+    const { next, ...first } = JSON.parse((await rows('sent')).text);
+    assert.deepEqual(first, { rows: sent.slice(0, 50), has_more: true });
+    assert.equal(typeof next, 'string');
     assert.deepEqual(JSON.parse((await rows('sent', '&limit=120')).text), all);
+  });
+
+  /** Reads all pages. @param between runs after the first page */
+  const pages = async (table: string, query: string, between?: () => Promise<unknown>) => {
+    const found: Record<string, unknown>[] = [];
+    for (let after = '', isFirst = true; ; isFirst = false) {
+      const { status, text } = await rows(table, `&limit=3${query}${after}`);
+      assert.equal(status, 200, text);
+      const { rows: part, has_more: hasMore, next } = JSON.parse(text);
+      found.push(...part);
+      assert.equal(hasMore, next !== undefined, text);
+      if (next === undefined) return found;
+      after = `&after=${next}`;
+      if (isFirst) await between?.();
+    }
+  };
+
+  test('all rows come in pages, each once, in both directions, with equal values and NULL', async () => {
+    await service.rows(`DROP TABLE IF EXISTS sales.paged; DROP TYPE IF EXISTS sales.paged_grade; DROP DOMAIN IF EXISTS sales.paged_code;
+      CREATE TYPE sales.paged_grade AS ENUM ('low', 'high'); CREATE DOMAIN sales.paged_code AS text COLLATE "C" CHECK (VALUE <> 'never');
+      CREATE TABLE sales.paged (id int, part text, n numeric, at timestamptz, f float8, g sales.paged_grade, c sales.paged_code, ch char(3), "tab.le" date);
+      INSERT INTO sales.paged SELECT 20 - i, chr(97 + i % 3), CASE WHEN i % 4 > 0 THEN i % 4 + 0.10 END,
+        '2026-01-01 00:00:00.123456+00'::timestamptz + i * interval '1 microsecond', CASE i % 3 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' ELSE 0.1 END::float8,
+        CASE WHEN i % 5 > 1 THEN 'high' ELSE 'low' END::sales.paged_grade, CASE WHEN i % 2 = 0 THEN 'Ä''\\' || i END, 'a' || i % 2, '2026-01-01'::date + i % 2
+      FROM generate_series(1, 11) i`);
+    for (const key of ['', 'ADD PRIMARY KEY (id, part)']) {
+      if (key) await service.rows(`ALTER TABLE sales.paged ${key}`);
+      const ordering = key ? ', id' : ', ctid';
+      const more = key ? ', part' : '';
+      const expected = async (by: string) => {
+        const [first, ...rest] = by.split(' ');
+        const keys = `${ordering}${more}`.replaceAll(/, (\w+)/g, `, $1 ${rest.join(' ')}`);
+        const order = by === '' ? '' : `ORDER BY ${first} ${rest.join(' ')}${keys}`;
+        return (await service.rows(`SELECT id FROM sales.paged ${order}`)).map(({ id }) => id);
+      };
+      const ids = (found: Record<string, unknown>[]) => found.map(({ id }) => id);
+      assert.deepEqual(ids(await pages('paged', '')), await expected(''), key);
+      for (const column of ['id', 'part', 'n', 'at', 'f', 'g', 'c', 'ch', '"tab.le"'])
+        for (const direction of ['asc', 'desc']) {
+          const order = encodeURIComponent(`${column.replaceAll('"', '')}.${direction}`);
+          const found = ids(await pages('paged', `&order=${order}`));
+          assert.deepEqual(found, await expected(`${column} ${direction}`), `${key} ${column} ${direction}`);
+        }
+    }
+  });
+
+  test('rows that are removed, added or changed between two pages neither repeat nor hide another row', async () => {
+    await service.rows(`DROP TABLE IF EXISTS sales.moved; CREATE TABLE sales.moved (id int PRIMARY KEY, n int);
+      INSERT INTO sales.moved SELECT i, i FROM generate_series(1, 9) i`);
+    const between = () =>
+      service.rows(`DELETE FROM sales.moved WHERE id = 3; INSERT INTO sales.moved VALUES (0, 0), (10, 10);
+        UPDATE sales.moved SET n = 100 WHERE id = 1`);
+    const found = await pages('moved', '&order=id', between);
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+    );
+  });
+
+  test('a page that cannot be told from the next one has no place, and a wrong order or place is refused', async () => {
+    await service.rows(`DROP TABLE IF EXISTS sales.parts; CREATE TABLE sales.parts (id int, doc json) PARTITION BY LIST (id);
+      CREATE TABLE sales.parts_all PARTITION OF sales.parts DEFAULT; INSERT INTO sales.parts SELECT i FROM generate_series(1, 5) i`);
+    for (const query of ['&limit=3', '&limit=3&order=id']) {
+      const { rows: part, has_more: hasMore, next } = JSON.parse((await rows('parts', query)).text);
+      assert.deepEqual([part.length, hasMore, next], [3, true, undefined]);
+    }
+    await service.rows('ALTER TABLE sales.parts ADD PRIMARY KEY (id)');
+    assert.deepEqual(
+      (await pages('parts', '&order=id.desc')).map(({ id }) => id),
+      [5, 4, 3, 2, 1],
+    );
+    const { next } = JSON.parse((await rows('parts', '&limit=3&order=id')).text);
+    const forged = (...place: unknown[]) => Buffer.from(JSON.stringify(place)).toString('base64url');
+    for (const query of [
+      '&order=missing',
+      '&order=doc',
+      '&order=id,doc',
+      '&columns=id',
+      `&after=${next}`,
+      `&order=id.desc&after=${next}`,
+      `&order=id&after=${next}x`,
+      `&order=id&after=${forged('id', "1'; DROP TABLE sales.parts --")}`,
+      `&order=id&after=${forged('id', '1', '2')}`,
+      `&order=id&after=${forged('id', 1)}`,
+    ]) {
+      const { status, text } = await rows('parts', query);
+      assert.deepEqual([status, JSON.parse(text).code], [422, 'invalid-parameter'], `${query} ${text}`);
+    }
   });
 
   test('the first rows have every digit and value as PostgreSQL stores it', async () => {

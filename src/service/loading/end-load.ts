@@ -39,7 +39,8 @@ export async function endLoad(
     const facts = await readTable(client, schema, name);
     // The role has lost its privileges during the load, so it may not see the description of the table.
     if (facts?.maySee === false) throw hiddenTable(schema, name);
-    const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), late);
+    const description = await describeFound(client, schema, name, facts, extraFunctions);
+    const result = { ...resultOf(upload, description, late), tableOid: facts?.oid };
     observer?.committing(result);
     await endUnlessRenamed(edges, schema);
     return result;

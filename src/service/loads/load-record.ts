@@ -50,7 +50,9 @@ export interface LoadSnapshot {
     | { count: number; bytes: number; rows: number | undefined; rowBytes: number | undefined }
     | undefined;
   /** The changes that are stored with the row; undefined: the rows were not compared with those of the table. */
-  changes: Pick<StoredChanges, 'counts' | 'count' | 'bytes'> | undefined;
+  changes: Omit<StoredChanges, 'pages'> | undefined;
+  /** The name of the file, without folders; undefined: none was sent, or it has not arrived. */
+  fileName: string | undefined;
   /** The digest of the file, if the load is committed. */
   digest: Buffer | undefined;
 }

@@ -67,6 +67,8 @@ export class LoadRun implements LoadObserver {
   answer: KeptAnswer | undefined;
   /** Returns the digest of the file that was sent; undefined: it is not compared with earlier files, or has not arrived. */
   digest: () => Buffer | undefined = () => undefined;
+  /** See `LoadSnapshot.fileName`. */
+  fileName: string | undefined;
   /**
    * Whether the caller gets an answer that tells how the load ended. It is false for a load from the queue, because nobody waits
    * for its answer, and if the connection to the database broke at the COMMIT: then only the record tells how the load ended.
@@ -180,6 +182,7 @@ export class LoadRun implements LoadObserver {
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
       changes: storesChanges.has(this.state) ? this.#changes : undefined,
+      fileName: this.fileName,
       digest: undefined,
     };
   }

@@ -34,9 +34,11 @@ const columns = {
   problems_stored: 'int4',
   problem_bytes: 'int8',
   change_counts: 'jsonb',
+  change_table: 'oid',
   changes_stored: 'int4',
   change_bytes: 'int8',
   digest: 'bytea',
+  file_name: 'text',
   faulty_rows: 'int4',
   faulty_row_bytes: 'int8',
   profile: 'jsonb',
@@ -75,8 +77,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     table_name: facts.table,
     dry_run: facts.dryRun,
     owner: asBytea(facts.owner),
-    // PostgreSQL stores neither NUL nor half of a surrogate pair.
-    subject: facts.subject?.replaceAll('\0', '').toWellFormed(),
+    subject: storable(facts.subject),
     role: facts.role,
     profile: facts.profile,
     process: snapshot.process,
@@ -92,13 +93,23 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     problems_stored: snapshot.stored?.count,
     problem_bytes: snapshot.stored?.bytes,
     change_counts: snapshot.changes?.counts,
+    change_table: snapshot.changes?.table,
     changes_stored: snapshot.changes?.count,
     change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),
+    file_name: storable(snapshot.fileName?.slice(0, maxFileName)),
     faulty_rows: snapshot.stored?.rows,
     faulty_row_bytes: snapshot.stored?.rowBytes,
     answer_body: body && asBytea(body),
   };
+}
+
+/** The most characters of the name of a file that are stored. */
+const maxFileName = 500;
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair. */
+function storable(text: string | undefined): string | undefined {
+  return text?.replaceAll('\0', '').toWellFormed();
 }
 
 function asBytea(bytes: Buffer): string {
@@ -191,10 +202,10 @@ export function requestCancel({ quoted }: ServiceSchema, id: string): Statement 
   };
 }
 
-const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject, profile,
+const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject, profile, file_name AS "fileName",
   bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
-  change_counts AS "changeCounts", coalesce(changes_stored, 0) AS "changesStored", owner, role,
+  change_counts AS "changeCounts", change_table::int8::float8 AS "changeTable", coalesce(changes_stored, 0) AS "changesStored", owner, role,
   coalesce(faulty_rows, 0) AS "faultyRows",
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
@@ -225,6 +236,8 @@ export interface LoadFilter {
   state: LoadState | undefined;
   schema: string | undefined;
   table: string | undefined;
+  /** true: only dry runs; false: none; undefined: all loads. */
+  dryRun: boolean | undefined;
   /** The idempotency key of the load's request. */
   key: { owner: Buffer; key: string } | undefined;
   /** The id of the last load of the previous page. */
@@ -238,21 +251,22 @@ export function listLoads(
   filter: LoadFilter,
   { owner, schemas }: Visible,
 ): Statement {
-  const { state = null, schema = null, table = null, key, after = null, limit } = filter;
+  const { state = null, schema = null, table = null, dryRun = null, key, after = null, limit } = filter;
   const keyed = key === undefined ? [] : [key.owner, key.key];
   return {
     text: `SELECT ${viewColumns} FROM ${quoted}.loads
       WHERE ${isVisible(1)} AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR table_schema = $4)
         AND ($5::text IS NULL OR table_name = $5) AND ($6::uuid IS NULL OR id < $6)
+        AND ($8::bool IS NULL OR dry_run = $8)
         ${key === undefined ? '' : isOfKey(quoted)}
       ORDER BY id DESC LIMIT $7`,
-    values: [owner ?? null, schemas ?? null, state, schema, table, after, limit, ...keyed],
+    values: [owner ?? null, schemas ?? null, state, schema, table, after, limit, dryRun, ...keyed],
   };
 }
 
 /** Returns a condition for the load of an idempotency key. It is a subquery, so that PostgreSQL finds the load by its primary key. A key belongs to one load at a time. */
 function isOfKey(quoted: string): string {
-  return `AND id = (SELECT k.load FROM ${quoted}.idempotency_keys k WHERE k.owner = $8 AND k.key = $9)`;
+  return `AND id = (SELECT k.load FROM ${quoted}.idempotency_keys k WHERE k.owner = $9 AND k.key = $10)`;
 }
 
 /**

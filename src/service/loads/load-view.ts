@@ -14,6 +14,7 @@ export interface LoadView {
   dryRun: boolean;
   subject: string | null;
   profile: UsedProfile | null;
+  fileName: string | null;
   bytesExpected: number | null;
   bytesReceived: number;
   rowsRead: number;
@@ -22,6 +23,8 @@ export interface LoadView {
   problemsStored: number;
   /** undefined or null: the rows were not compared with those of the table, or the load has not ended. */
   changeCounts?: RowCounts | null | undefined;
+  /** The oid of the table to which the changes belong; undefined or null: it is not known. */
+  changeTable?: number | null | undefined;
   changesStored: number;
   owner: Buffer;
   role: string | null;
@@ -49,6 +52,7 @@ export function viewOf(run: LoadRun): LoadView {
     startedAt,
     endedAt,
     answer,
+    fileName,
   } = run.snapshot();
   return {
     id: run.id,
@@ -59,12 +63,14 @@ export function viewOf(run: LoadRun): LoadView {
     dryRun: facts.dryRun,
     subject: facts.subject ?? null,
     profile: facts.profile ?? null,
+    fileName: fileName ?? null,
     bytesExpected: facts.bytesExpected ?? null,
     bytesReceived,
     rowsRead,
     problemsFound,
     problemsStored: stored?.count ?? 0,
     changeCounts: changes?.counts,
+    changeTable: changes?.table,
     changesStored: changes?.count ?? 0,
     owner: facts.owner,
     role: facts.role ?? null,

@@ -250,4 +250,13 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE ${schema}.loads ADD COLUMN profile pg_catalog.jsonb`,
     ],
   },
+  {
+    version: 13,
+    name: 'files of loads',
+    statements: (schema) => [
+      // `file_name` is the name of the file as it was sent; null: none was sent. `change_table` is the oid of the table to which
+      // `load_changes` belong, because another table may have its name later; null: an older version has written the load.
+      `ALTER TABLE ${schema}.loads ADD COLUMN file_name pg_catalog.text, ADD COLUMN change_table pg_catalog.oid`,
+    ],
+  },
 ];

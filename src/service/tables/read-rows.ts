@@ -16,6 +16,15 @@ import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.t
 import { conditionOf } from '../postgres/sqlstate.ts';
 import { noteTable } from '../postgres/transaction.ts';
 import { asJson, ofVirtualColumns, type RowColumn, rowColumns } from './row-columns.ts';
+import {
+  hasPlaces,
+  nextPlace,
+  ofOrder,
+  type PageOrder,
+  pageClauses,
+  pageOrder,
+  type RowPage,
+} from './row-pages.ts';
 import { leastDigits, leastText, numbersOf, sumOf } from './value-lengths.ts';
 
 /** The maximum number of bytes of a list of rows. */
@@ -57,37 +66,46 @@ export interface FirstRows {
   cut: CutValue[];
   /** The table has further rows. */
   hasMore: boolean;
+  /** The place at which the next page begins; undefined: there is none. */
+  next: string | undefined;
 }
 
 /**
- * Reads rows in the order in which PostgreSQL stores them: after a load this is the order of the file, as long as no row was changed.
+ * Reads a page of rows. Without another order they come in the order in which PostgreSQL stores them: after a load this is the order of the file,
+ * as long as no row was changed.
  *
  * If the first row is too long, shorter values are cut in all rows.
  *
- * @throws AppError `write-conflict`; `limit-exceeded` if the first row is too long also with its values cut, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
+ * @throws AppError `write-conflict`; `invalid-parameter` for an unknown column or place; `limit-exceeded` if the first row is too long also with its values cut, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
  */
 export async function readFirstRows(
   client: ClientBase,
   schema: string,
   name: string,
-  limit: number,
+  page: RowPage,
 ): Promise<FirstRows> {
-  let rows = await queryRows(client, { schema, name }, limit + 1, usualLengths);
-  if (rows[0]?.row === null) rows = await queryRows(client, { schema, name }, limit + 1, leastLengths);
-  const fitting = rows.slice(0, limit).flatMap(({ row }) => (row === null ? [] : [row]));
+  let { rows, order } = await queryRows(client, { schema, name }, page, usualLengths);
+  if (rows[0]?.row === null)
+    ({ rows, order } = await queryRows(client, { schema, name }, page, leastLengths));
+  const fitting = rows.slice(0, page.limit).flatMap(({ row }) => (row === null ? [] : [row]));
   if (fitting.length === 0 && rows.length > 0) {
     throw limitExceeded('The first row is too long to be listed', maxListedRowsBytes, 'bytes');
   }
   const cut = rows
     .slice(0, fitting.length)
     .flatMap(({ cut }, index) => (cut ?? []).map((column) => ({ row: index + 1, column })));
-  return { rows: fitting, cut, hasMore: rows.length > fitting.length };
+  const hasMore = rows.length > fitting.length;
+  const last = rows[fitting.length - 1];
+  const isNamed = hasMore && !order.columns.some(({ name }) => last!.cut?.includes(name));
+  return { rows: fitting, cut, hasMore, next: isNamed ? nextPlace(order, page.by, last!) : undefined };
 }
 
 /** A row as PostgreSQL writes it. `row` is null if the rows up to this one are too long together. */
 interface WrittenRow {
   row: string | null;
   cut: string[] | null;
+  /** Its `ctid`; null: it is not needed. */
+  place: string | null;
 }
 
 /** The maximum number of attempts, because another session may change the columns between the query of the columns and that of the rows. */
@@ -96,16 +114,20 @@ const maxTries = 3;
 async function queryRows(
   client: ClientBase,
   { schema, name }: { schema: string; name: string },
-  limit: number,
+  page: RowPage,
   lengths: Lengths,
-): Promise<WrittenRow[]> {
+): Promise<{ rows: WrittenRow[]; order: PageOrder }> {
   const relation = quoteQualified(schema, name);
   for (let tries = 1; ; tries++) {
-    const columns = await readColumns(client, schema, name);
+    const { columns, placesAreOwn } = await readColumns(client, schema, name);
+    const order = pageOrder(page, columns, placesAreOwn);
+    const part = { place: order.hasPlace, clauses: `${pageClauses(order, page)} LIMIT ${page.limit + 1}` };
     try {
-      return (await queryInCallersPath<WrittenRow>(client, firstRows(relation, columns, limit, lengths)))
-        .rows;
-    } catch (error) {
+      const statement = firstRows(relation, columns, part, lengths);
+      return { rows: (await queryInCallersPath<WrittenRow>(client, statement)).rows, order };
+    } catch (thrown) {
+      const error = ofOrder(thrown, page);
+      if (error !== thrown) throw error;
       if (conditionOf(error) === 'program_limit_exceeded')
         throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
       if (isUndefinedTable(error) || !isOfOtherColumns(error)) throw ofVirtualColumns(error, columns);
@@ -118,16 +140,21 @@ async function queryRows(
 const rowsSavepoint = 'first rows';
 
 /** Sets a savepoint and reads the columns. If the columns have changed before the rows are read, `queryRows` rolls back to the savepoint. */
-async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
+async function readColumns(
+  client: ClientBase,
+  schema: string,
+  name: string,
+): Promise<{ columns: RowColumn[]; placesAreOwn: boolean }> {
   const query = { text: rowColumns, values: [schema, name] };
-  const [, , , columns] = await pipeline(client, [
+  const [, , , columns, places] = await pipeline(client, [
     savepoint(rowsSavepoint),
     readFromBeginning,
     beginWithNoBytes,
     query,
+    hasPlaces(schema, name),
   ]);
   noteTable(client, { columns: columns!.rows.length });
-  return columns!.rows;
+  return { columns: columns!.rows, placesAreOwn: places!.rows[0]?.hasPlaces === true };
 }
 
 /** Returns whether the table had other columns, or columns of other types, than the query of its rows expected. */
@@ -160,7 +187,7 @@ const beginWithNoBytes = `SELECT set_config('${bytesOfUsual}', '0', true), set_c
 function firstRows(
   relation: string,
   columns: RowColumn[],
-  limit: number,
+  { place, clauses }: { place: boolean; clauses: string },
   lengths: Lengths,
 ): CallersStatement {
   const long = columns.filter(({ isLong }) => isLong);
@@ -176,20 +203,20 @@ function firstRows(
   const setting = lengths === leastLengths ? bytesOfLeast : bytesOfUsual;
   const written = `coalesce(pg_catalog.substring(pg_catalog.current_setting('${setting}', true), '[0-9]+'), '0')::pg_catalog.int8`;
   return qualified`
-SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut
+SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut, summed.place
 FROM (
-  SELECT written.row, written.cut, pg_catalog.set_config('${setting}', (${written}
+  SELECT written.row, written.cut, written.place, pg_catalog.set_config('${setting}', (${written}
     OPERATOR(pg_catalog.+) coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})
     OPERATOR(pg_catalog.+) pg_catalog.octet_length(pg_catalog.array_to_json(written.cut)::pg_catalog.text)
     OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut)))::pg_catalog.text, true)::pg_catalog.int8 AS bytes
   FROM (
-    SELECT stored.cut, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} AND stored.packed OPERATOR(pg_catalog.<=) ${maxPackedBytes}
+    SELECT stored.cut, stored.place, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} AND stored.packed OPERATOR(pg_catalog.<=) ${maxPackedBytes}
       AND ${written} OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
       SELECT pg_catalog.row_to_json(v.*)::pg_catalog.text FROM (SELECT ${values.join(', ')}) AS v) END AS row
     FROM (
-      SELECT ${stored.join('')}pg_catalog.array_remove(ARRAY[${cut.join(', ')}]::pg_catalog.text[], NULL) AS cut,
+      SELECT ${stored.join('')}${place ? 't.ctid::pg_catalog.text' : 'NULL::pg_catalog.text'} AS place, pg_catalog.array_remove(ARRAY[${cut.join(', ')}]::pg_catalog.text[], NULL) AS cut,
         ${packed} AS packed, pg_catalog.sum(${least}) OVER (ROWS UNBOUNDED PRECEDING) AS least
-      FROM (SELECT t.* FROM ${relation} AS t LIMIT ${limit}) AS t
+      FROM (SELECT t.*${place ? ', t.ctid' : ''} FROM ${relation} AS t${clauses}) AS t
     ) AS stored OFFSET 0
   ) AS written OFFSET 0
 ) AS summed`;

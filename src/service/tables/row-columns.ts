@@ -14,6 +14,8 @@ export interface RowColumn {
   base: number;
   /** The length of the text, or `bytea`, is known without reading it, and its beginning can be read alone. */
   isText: boolean;
+  /** The collation as SQL; null: the type has none. */
+  collation: string | null;
   /** The role of the transaction may read the column. */
   mayRead: boolean;
 }
@@ -22,6 +24,8 @@ export interface RowColumn {
 export const rowColumns = `
 SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
   b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
+  (SELECT format('%I.%I', s.nspname, o.collname) FROM pg_catalog.pg_collation o JOIN pg_catalog.pg_namespace s ON s.oid = o.collnamespace
+    WHERE o.oid = a.attcollation) AS collation,
   has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "mayRead"
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -51,6 +51,11 @@ const members = {
   dry_run: Type.Boolean(),
   subject: nullable(Type.String({ description: 'The subject of the access token.' })),
   profile: Type.Optional(LoadProfile),
+  file: nullable(
+    Type.String({
+      description: 'The name of the file. null: none was sent, as with JSON, or it has not arrived.',
+    }),
+  ),
   bytes_received: Type.Integer({ description: 'The bytes of the body that have arrived.' }),
   bytes_expected: nullable(Type.Integer({ description: 'The length of the body; null: it is not known.' })),
   rows_read: Type.Integer({ description: 'The rows that were read so far.' }),
@@ -78,6 +83,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     dry_run: view.dryRun,
     subject: view.subject,
     ...(view.profile && { profile: view.profile }),
+    file: view.fileName,
     bytes_received: view.bytesReceived,
     bytes_expected: view.bytesExpected,
     rows_read: view.rowsRead,

@@ -13,6 +13,7 @@ const Query = Type.Object({
   state: Type.Optional(choice(loadStates, { description: 'Only loads in this state.' })),
   schema: Type.Optional(Type.String({ description: 'Only loads into tables of this schema.' })),
   table: Type.Optional(Type.String({ description: 'Only loads into tables of this name.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: '`false`: without dry runs. `true`: only dry runs.' })),
   idempotency_key: Type.Optional(
     Type.String({
       description:
@@ -58,13 +59,22 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      const { state, schema, table, limit, after, idempotency_key: text } = parseQuery(request.query);
+      const {
+        state,
+        schema,
+        table,
+        dry_run,
+        limit,
+        after,
+        idempotency_key: text,
+      } = parseQuery(request.query);
       const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const key = text === undefined ? undefined : checkedKey('idempotency_key', 'query parameter', text);
       const filter = {
         state: state as LoadState | undefined,
         schema,
         table,
+        dryRun: dry_run,
         // A key is always looked up for the token's own subject, even if the token may see the loads of all: other subjects may use the same key.
         key: key === undefined ? undefined : { owner: grants.owner, key },
         after: uuidParameter('after', after),

@@ -143,13 +143,14 @@ function shownCounts(counts: RowCounts | null | undefined): RowCounts | null {
 async function readableNow(
   { pool, config }: HttpContext,
   { grants, signal, inLine }: LoadListRequest,
-  { schema, table, role }: LoadView,
+  { changeTable, role }: LoadView,
 ): Promise<ReadonlySet<string>> {
-  // Another role may see other rows (row-level security).
+  // Another role may see other rows (row-level security). Another table may have the name of the table by now.
+  if (changeTable == null) return new Set();
   if (!grants.scopes.has('table:read') || (grants.role ?? null) !== role) return new Set();
   const { statementTimeoutMs, lockTimeoutMs } = config.database;
   const reading = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
-  return inLine(() => inTransaction(pool, reading, (client) => readableColumns(client, schema, table)));
+  return inLine(() => inTransaction(pool, reading, (client) => readableColumns(client, changeTable)));
 }
 
 async function* noLists(): AsyncGenerator<RowChange[]> {}

@@ -7,7 +7,7 @@ import { readFirstRows } from '../../tables/read-rows.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { describeForRequest } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
-import { acceptedFormat, xlsxType } from '../exports/export-parameters.ts';
+import { acceptedFormat, orderOf, xlsxType } from '../exports/export-parameters.ts';
 import { handleExport } from '../exports/handle-export.ts';
 import { auditing } from '../observing/audit.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
@@ -39,9 +39,12 @@ const Query = Type.Object({
   order: Type.Optional(
     Type.String({
       description:
-        'The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.',
+        'The columns by which the rows are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without a format: one column. Without it the order is that of PostgreSQL.',
       examples: ['ordered_at.desc,id'],
     }),
+  ),
+  after: Type.Optional(
+    Type.String({ description: 'The value of `next` in the answer before, to get the rows that follow.' }),
   ),
 });
 
@@ -67,6 +70,12 @@ const FirstRows = Type.Object(
       description:
         'true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows.',
     }),
+    next: Type.Optional(
+      Type.String({
+        description:
+          'Send it as `after`, with the same `order`, to get the rows that follow. Absent: there are no more, or the rows have no order that tells them apart (a partitioned table, or one that others inherit from, without `order` or without a primary key; a value by which they are ordered is too long).',
+      }),
+    ),
   },
   { title: 'FirstRows' },
 );
@@ -76,7 +85,7 @@ const documentation = {
   tags: ['tables'],
   summary: 'Read First Rows',
   description:
-    'Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.',
+    'Returns the first rows of a table, in the order in which PostgreSQL stores them or by a column, and the rows after them in pages. Rows with an equal value are ordered by the primary key; without one, or without `order`, a row that is changed meanwhile may appear twice or not at all. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.',
   security: [{ bearer: [] }],
   params: TablePath,
   querystring: Query,
@@ -99,31 +108,36 @@ export function readRowsRoute(app: FastifyInstance, context: HttpContext): void 
     const query = parseQuery(request.query);
     const format = query.format ?? acceptedFormat(request.headers.accept);
     if (format !== undefined) {
+      if (query.after !== undefined)
+        throw wrongParameter('after', 'An export has no pages: leave out after, or format.');
       const exportRows = () => handleExport(request, reply, context, { ...query, format });
       return auditing('export-table', exportRows)(request, reply);
     }
-    const { schema, limit = 50, ...ofExports } = query;
-    refuseOfExports(ofExports);
+    const { schema, limit = 50, order, after, columns } = query;
+    if (columns !== undefined)
+      throw wrongParameter('columns', 'The parameter columns is for exports: send format, too.');
     if (limit > maxFirstRows) throw tooManyFirstRows();
-    const { rows, cut, hasMore } = await describeForRequest(
+    const [by, ...more] = orderOf(order);
+    if (more.length > 0)
+      throw wrongParameter('order', 'Without format, rows are ordered by one column.', { value: order! });
+    const { rows, cut, hasMore, next } = await describeForRequest(
       request,
       reply,
       context,
       schema,
-      ({ name }, client) => readFirstRows(client, schema, name, limit),
+      ({ name, constraints, distribution }, client) => {
+        const key = constraints.primary_key?.columns ?? [];
+        // The shards of a table have places of their own.
+        const isWhole = distribution === undefined || distribution.kind === 'local';
+        return readFirstRows(client, schema, name, { limit, by, key, after, isWhole });
+      },
     );
     // The rows are JSON already and are sent unchanged. If they were parsed and written again, large numbers would lose digits.
     reply.type('application/json; charset=utf-8');
     const ofCut = cut.length === 0 ? '' : `"cut":${JSON.stringify(cut)},`;
-    return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}}`);
+    const ofNext = next === undefined ? '' : `,"next":"${next}"`;
+    return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}${ofNext}}`);
   });
-}
-
-/** Refuses the parameters that only exports have. */
-function refuseOfExports(parameters: object): void {
-  const [name] = Object.keys(parameters);
-  if (name === undefined) return;
-  throw wrongParameter(name, `The parameter ${name} is for exports: send format, too.`);
 }
 
 function tooManyFirstRows(): AppError {

@@ -127,7 +127,7 @@ export async function admitUpload(
     query,
     sentQuery: sent.query,
     definition: sent.profile?.definition,
-    body: { ...body, digest },
+    body: { ...body, digest, onFileName: noteFileOf(run) },
     line,
     key,
     run,
@@ -151,6 +151,13 @@ export function digestOf(
   const digest = ofKey ?? new BodyDigest();
   run.digest = () => (isCompared(operation, bytesReceived()) ? digest.file() : undefined);
   return digest;
+}
+
+/** Returns a function that notes the name of the file for the record of the load. */
+export function noteFileOf(run: LoadRun): (name: string) => void {
+  return (name) => {
+    run.fileName = name || undefined;
+  };
 }
 
 /** Requires the scopes for what an upload does besides loading rows, before the rows are read. @throws AppError `insufficient-scope` */

@@ -19,7 +19,7 @@ import type { HttpContext } from '../context.ts';
 import { auditedEnd, writeAudit } from '../observing/audit.ts';
 import { measureError } from '../observing/measure-requests.ts';
 import { eitherSignal } from '../wire/either-signal.ts';
-import { digestOf, type Upload, type UploadOperation } from './admit-upload.ts';
+import { digestOf, noteFileOf, type Upload, type UploadOperation } from './admit-upload.ts';
 import { loadGivenUp, runToEnd } from './load-end.ts';
 import { loadUpload } from './load-upload.ts';
 import { uploadChoices } from './upload.ts';
@@ -159,7 +159,11 @@ function uploadOf(
     requestId,
     grants: { subject, owner, role, scopes, schemas: request.schemas ?? undefined, serviceSchema },
     transaction: { role, statementTimeoutMs, lockTimeoutMs, signal: running.signal },
-    body: { headers, parameters: [], digest, bytesReceived: () => bytesReceived, chunks, fetch: undefined },
+    body: {
+      ...{ headers, parameters: [], digest, chunks, fetch: undefined },
+      onFileName: noteFileOf(running.run),
+      bytesReceived: () => bytesReceived,
+    },
     line: context.lines.uploads,
     key: undefined,
   };

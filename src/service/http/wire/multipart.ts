@@ -24,6 +24,8 @@ export interface FormBody {
   parameters: readonly string[];
   /** Computes the digest of all parts but `password`, if the request needs it. */
   digest: BodyDigest | undefined;
+  /** Called with the name of the file when its part begins. */
+  onFileName?: ((name: string) => void) | undefined;
 }
 
 export interface SpreadsheetUpload {
@@ -53,7 +55,7 @@ export type FetchLink = (link: string) => Promise<FetchedFile | undefined>;
  * @param fetch undefined: a link is refused
  */
 export async function readSpreadsheetUpload(
-  { headers, parameters, digest }: FormBody,
+  { headers, parameters, digest, onFileName }: FormBody,
   chunks: AsyncIterable<Buffer>,
   file: Spool,
   maxBodyPartBytes: number,
@@ -69,7 +71,10 @@ export async function readSpreadsheetUpload(
   };
   let fileName = '';
   busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
-    if (name === 'file') fileName = sentName;
+    if (name === 'file') {
+      fileName = sentName;
+      onFileName?.(sentName);
+    }
     orDestroy(busboy, () =>
       receive(name, () =>
         name === 'file' ? spoolPart(stream, file, digest) : collectPart(name, stream, maxBytesOf(name)),

@@ -301,6 +301,9 @@ async function refuseTooMany(
   throw new AppError('loses-data', detail);
 }
 
+/** The most cells of missing rows that are read, so that wide rows do not make the list large. No more fit into the 4 MiB that are stored of a load. */
+const maxListedCells = 170_000;
+
 async function readChanges(
   client: ClientBase,
   { option, staged }: MissingLoad,
@@ -309,8 +312,7 @@ async function readChanges(
 ): Promise<RowChange[]> {
   const { columns } = search.key;
   const others = staged.columns.filter(({ name }) => !columns.includes(name) && readable.includes(name));
-  // The list has a limited number of cells, so that wide rows do not make it large.
-  const limit = Math.ceil(maxListedChanges / Math.max(others.length, 1));
+  const limit = Math.min(maxListedChanges, Math.ceil(maxListedCells / Math.max(others.length, 1)));
   const { rows } = await queryInCallersPath<{ key: (string | null)[]; old: (string | null)[] }>(
     client,
     statements.readMissingRows(search, others, limit),

@@ -107,6 +107,8 @@ export interface LoadResult {
   /** What happened to the table besides new rows. */
   tableChange: 'created' | 'replaced' | 'emptied' | undefined;
   table: TableDescription;
+  /** The oid of the table. */
+  tableOid?: number | undefined;
   counts: RowCounts;
   skipped: number;
   /** The number of rows that met a row of the table or of the same upload: `changed` and `unchanged`. */
