@@ -9,6 +9,8 @@ import { serviceUrl } from './service-url.ts';
 import type { Session, SignInSettings } from './state.ts';
 
 const tokenKey = 'tablewright.token';
+/** The ID token of a sign-in at the identity provider, or an empty text if the provider has sent none. */
+const idTokenKey = 'tablewright.id-token';
 const flowKey = 'tablewright.sign-in';
 /** The sign-in window sends the answer of the identity provider on this channel. Only pages of the same origin can receive it. */
 const channelName = 'tablewright.sign-in';
@@ -71,8 +73,27 @@ export async function startSignIn(signIn: SignInSettings): Promise<void> {
   location.assign(await authorizationUrl(flow, signIn));
 }
 
-/** Opens the identity provider in another window. Returns the token after the user has signed in there. */
-export async function signInInWindow(signIn: SignInSettings): Promise<string> {
+/**
+ * Returns the address at which the session of the identity provider ends (OpenID Connect RP-Initiated Logout 1.0), so that the next user
+ * of the browser does not sign in as this one; undefined: the user has not signed in there, or the provider has no such address.
+ */
+export function endSessionUrl(signIn: SignInSettings | undefined): string | undefined {
+  const idToken = sessionStorage.getItem(idTokenKey);
+  if (idToken === null || signIn?.endSessionEndpoint === undefined) return undefined;
+  const url = new URL(signIn.endSessionEndpoint);
+  url.searchParams.set('client_id', signIn.clientId);
+  if (idToken !== '') url.searchParams.set('id_token_hint', idToken);
+  return url.href;
+}
+
+const closedCheckMs = 500;
+
+/**
+ * Opens the identity provider in another window. Returns the token after the user has signed in there.
+ *
+ * @param onClosed called if the window seems to be closed. A provider may hide its window, so an answer is still accepted
+ */
+export async function signInInWindow(signIn: SignInSettings, onClosed: () => void): Promise<string> {
   // Browsers allow a new window only directly after a click, so it is opened before the first `await`.
   const opened = window.open('', 'tablewright-sign-in', 'popup,width=520,height=720');
   if (opened === null) {
@@ -82,7 +103,14 @@ export async function signInInWindow(signIn: SignInSettings): Promise<string> {
   }
   const flow = newFlow(windowPrefix);
   opened.location.href = await authorizationUrl(flow, signIn);
-  return exchangeCode(await answerTo(flow), flow, signIn);
+  const checking = setInterval(() => {
+    if (!opened.closed) return;
+    clearInterval(checking);
+    onClosed();
+  }, closedCheckMs);
+  const answer = await answerTo(flow);
+  clearInterval(checking);
+  return exchangeCode(answer, flow, signIn);
 }
 
 function answerTo({ state }: Flow): Promise<URLSearchParams> {
@@ -124,11 +152,11 @@ async function exchangeCode(
   flow: Flow | null,
   signIn: SignInSettings,
 ): Promise<string> {
-  const refusal = answer.get('error_description') ?? answer.get('error');
-  if (refusal) throw new Error(`The identity provider refused the sign-in: ${refusal}`);
   if (flow === null || flow.state !== answer.get('state')) {
     throw new Error('This sign-in was not started in this tab. Sign in again.');
   }
+  const refusal = answer.get('error');
+  if (refusal) throw new Error(`The identity provider refused the sign-in: ${refusal}`);
   const response = await fetch(signIn.tokenEndpoint!, {
     method: 'POST',
     body: new URLSearchParams({
@@ -142,10 +170,14 @@ async function exchangeCode(
   });
   const document = (await response.json()) as {
     access_token?: string;
+    id_token?: string;
     error_description?: string;
     error?: string;
   };
-  if (typeof document.access_token === 'string') return document.access_token;
+  if (typeof document.access_token === 'string') {
+    sessionStorage.setItem(idTokenKey, document.id_token ?? '');
+    return document.access_token;
+  }
   throw new Error(
     `The identity provider gave no token: ${document.error_description ?? document.error ?? response.status}`,
   );

@@ -117,6 +117,7 @@ export interface SignInSettings {
   resource?: string;
   authorizationEndpoint?: string;
   tokenEndpoint?: string;
+  endSessionEndpoint?: string;
 }
 
 export type Remote<Value> =

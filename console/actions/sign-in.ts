@@ -4,7 +4,7 @@ import { hashOf } from '../derived/routes.ts';
 import { claimsOf, isTokenFailure, pastedToken, withoutTokenFailures } from '../derived/session.ts';
 import { failureFrom } from '../failure.ts';
 import { serviceUrl } from '../service-url.ts';
-import { sessionOf, signInInWindow, startSignIn } from '../sign-in.ts';
+import { endSessionUrl, sessionOf, signInInWindow, startSignIn } from '../sign-in.ts';
 import { initialState, type Session } from '../state.ts';
 import { lookUpTarget } from './columns.ts';
 import { forgetFile, inspect } from './file.ts';
@@ -70,18 +70,24 @@ export async function signInAtProvider(page: Page): Promise<void> {
   const { signIn } = session;
   if (signIn === undefined) return;
   if (file === undefined) return startSignIn(signIn);
+  const explain = (problem: string) => page.set((state) => ({ session: { ...state.session, problem } }));
+  const onClosed = () => {
+    if (page.state.session.token === undefined)
+      explain('The window of the identity provider was closed. Sign in again to continue.');
+  };
   try {
-    await signInWith(page, await signInInWindow(signIn));
+    await signInWith(page, await signInInWindow(signIn, onClosed));
   } catch (error) {
-    const problem = (error as Error).message;
-    page.set((state) => ({ session: { ...state.session, problem } }));
+    explain((error as Error).message);
   }
 }
 
-/** Removes everything that this tab stores about the user. Reloading the page makes sure that no late answer is shown. */
+/** Removes everything that this tab stores about the user, and ends the session of the identity provider. Leaving the page makes sure that no late answer is shown. */
 export function signOut(page: Page): void {
+  const provider = endSessionUrl(page.state.session.signIn);
   sessionStorage.clear();
   page.set(({ session }) => initialState(sessionOf(undefined, session.signIn), { page: 'load' }));
   history.replaceState(null, '', hashOf({ page: 'load' }));
-  location.reload();
+  if (provider === undefined) location.reload();
+  else location.assign(provider);
 }

@@ -115,6 +115,7 @@ test('with CONSOLE_OIDC_CLIENT_ID the page knows the endpoints of the provider, 
         keys: [],
         authorization_endpoint: `${issuer}/auth`,
         token_endpoint: `${issuer}/token`,
+        end_session_endpoint: `${issuer}/end`,
       }),
     );
   });
@@ -130,6 +131,7 @@ test('with CONSOLE_OIDC_CLIENT_ID the page knows the endpoints of the provider, 
     const { text, headers } = await page(withProvider);
     assert.match(headers.get('content-security-policy')!, new RegExp(`connect-src 'self' ${issuer};`));
     assert.ok(text.includes(`&quot;tokenEndpoint&quot;:&quot;${issuer}/token&quot;`), text);
+    assert.ok(text.includes(`&quot;endSessionEndpoint&quot;:&quot;${issuer}/end&quot;`), text);
   } finally {
     await withProvider.stop();
     provider.close();

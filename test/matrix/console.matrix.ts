@@ -906,12 +906,26 @@ describe('the console', { skip: noBrowser }, () => {
         { times: 1 },
       );
       await page.click('#check');
+      // The provider does not answer, so the window stays open until it is closed.
+      await context.route('**/auth?*', () => {});
+      const closed = context.waitForEvent('page');
+      await page.getByRole('button', { name: /^Sign in with/ }).click();
+      await (await closed).close();
+      await page.locator('.notice.bad', { hasText: 'was closed' }).waitFor();
+      await context.unroute('**/auth?*');
       const other = context.waitForEvent('page');
       await page.getByRole('button', { name: /^Sign in with/ }).click();
       await other;
       await page.getByLabel('Name of the column for a').waitFor();
       assert.equal(await page.getByLabel('Name of the column for a').inputValue(), 'still here');
       await until('the other window to be closed', () => context.pages().length === 1);
+      page.on('dialog', (dialog) => dialog.accept());
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.waitForURL(`${provider.issuer}/session/end?*`);
+      assert.match(page.url(), /[?&]client_id=.*&id_token_hint=/);
+      await page.goto(`${url()}/?error=access_denied&error_description=Call+me&state=forged`);
+      await page.locator('.notice.bad', { hasText: 'not started in this tab' }).waitFor();
+      assert.equal(await page.getByText('Call me').count(), 0);
       await context.close();
     } finally {
       await service.stop();

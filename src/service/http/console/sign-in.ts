@@ -12,6 +12,8 @@ export interface SignIn {
   /** Absent: the identity provider did not answer. */
   authorizationEndpoint?: string;
   tokenEndpoint?: string;
+  /** Absent: the identity provider has none. */
+  endSessionEndpoint?: string;
 }
 
 const keptMs = 3_600_000;
@@ -41,7 +43,11 @@ async function withEndpoints(known: SignIn): Promise<SignIn> {
     const { metadata } = await discover(known.issuer);
     const { authorization_endpoint: authorizationEndpoint, token_endpoint: tokenEndpoint } = metadata;
     if (!isHttpUrl(authorizationEndpoint) || !isHttpUrl(tokenEndpoint)) return known;
-    return { ...known, authorizationEndpoint, tokenEndpoint };
+    const { end_session_endpoint: endSessionEndpoint } = metadata;
+    return {
+      ...{ ...known, authorizationEndpoint, tokenEndpoint },
+      ...(isHttpUrl(endSessionEndpoint) && { endSessionEndpoint }),
+    };
   } catch {
     return known;
   }
