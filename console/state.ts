@@ -52,9 +52,14 @@ export interface State {
   /** The problem whose row is shown. */
   shownProblem: ShownProblem | undefined;
   load: LoadProgress | undefined;
-  tables: Remote<{ tables: ListedTable[] }>;
+  tables: Remote<{ tables: ListedTable[]; loadedAt: LoadTimes }>;
   tableFilter: string;
-  table: Remote<{ table: TableDescription; rows: FirstRows | undefined }>;
+  tableSort: TableSort;
+  table: Remote<{ table: TableDescription }>;
+  /** A page of the rows of the table. */
+  tableRows: Remote<RowsPage>;
+  /** The last loads of the table. */
+  tableLoads: Remote<ListedLoad[]>;
   /** The change of a table that the user has asked for: true when it is done. */
   tableChange: Remote<true>;
   /** The table whose columns the user changes. */
@@ -65,6 +70,7 @@ export interface State {
   /** What was done, shown on the page with this address. */
   done: { words: string; hash: string } | undefined;
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
+  loadFilter: LoadFilter;
   oneLoad: Remote<Load>;
   /** The saved settings that the token may use. */
   profiles: ListedProfile[];
@@ -95,6 +101,41 @@ export type Route =
   | { page: 'change-table'; schema: string; name: string }
   | { page: 'loads' }
   | { page: 'one-load'; id: string };
+
+/** When each table was loaded last, by the text of `keyOfTable`. */
+export type LoadTimes = ReadonlyMap<string, string>;
+
+export interface TableSort {
+  by: 'name' | 'rows' | 'bytes' | 'loaded';
+  isDescending: boolean;
+}
+
+export interface RowsPage extends FirstRows {
+  /** The column by which the rows are ordered; undefined: the order in which PostgreSQL stores them. */
+  sort: RowSort | undefined;
+  /** Where this page and each page before it begin. */
+  starts: RowsStart[];
+}
+
+export interface RowSort {
+  column: string;
+  isDescending: boolean;
+}
+
+export interface RowsStart {
+  /** The number of rows before the page. */
+  before: number;
+  /** undefined: the first page. */
+  after: string | undefined;
+}
+
+export interface LoadFilter {
+  /** Part of the name of a table, a file or a person. */
+  text: string;
+  /** An empty text: all states. */
+  state: ListedLoad['state'] | '';
+  withChecks: boolean;
+}
 
 export interface Session {
   token: string | undefined;
@@ -376,13 +417,17 @@ export function initialState(session: Session, route: Route): State {
     load: undefined,
     tables: { is: 'none' },
     tableFilter: '',
+    tableSort: { by: 'name', isDescending: false },
     table: { is: 'none' },
+    tableRows: { is: 'none' },
+    tableLoads: { is: 'none' },
     tableChange: { is: 'none' },
     draft: { is: 'none' },
     plan: { is: 'none' },
     download: { is: 'none' },
     done: undefined,
     loads: { is: 'none' },
+    loadFilter: { text: '', state: '', withChecks: false },
     oneLoad: { is: 'none' },
     savedProfile: { is: 'none' },
     changes: { is: 'none' },

@@ -19,6 +19,7 @@ import * as problems from './problems.ts';
 import * as profiles from './profiles.ts';
 import * as signIn from './sign-in.ts';
 import * as table from './table.ts';
+import * as tableRows from './table-rows.ts';
 
 const steps = {
   ...signIn,
@@ -31,6 +32,8 @@ const steps = {
   ...followLoad,
   ...dialogs,
   ...table,
+  sortRows: tableRows.sortRows,
+  turnRows: tableRows.turnRows,
   ...changeColumns,
   ...download,
   ...changes,

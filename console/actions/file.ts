@@ -21,15 +21,21 @@ export function chooseFile(page: Page, content: File): void {
   openFile(page, content, kept, isAgain ? reading : emptyReading);
 }
 
-/** Reads a file in place of the present one. @param kept the choices for it */
-export function openFile(page: Page, content: File, kept: Partial<State>, reading: Reading): void {
+/** Reads a file in place of the present one. @param kept the choices for it @returns the promise of `inspect` */
+export function openFile(
+  page: Page,
+  content: File,
+  kept: Partial<State>,
+  reading: Reading,
+): Promise<boolean> {
   const { name, size } = content;
   forgetFile(page);
   page.set({ file: { name, size, kind: kindOf(name), content }, ...kept });
-  inspect(page, reading);
+  const inspected = inspect(page, reading);
   lookUpTarget(page);
   readTypes(page);
   readProfiles(page);
+  return inspected;
 }
 
 export function forgetFile(page: Page): void {

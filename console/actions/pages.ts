@@ -1,10 +1,13 @@
 /** The pages beside the four steps: the list of tables, the list of loads, and the pages of one table and one load. */
 import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
+import { sleep } from '../../client/sleep.ts';
 import { hashOf } from '../derived/routes.ts';
-import type { Route } from '../state.ts';
+import { loadTimes } from '../derived/table.ts';
+import type { LoadFilter, Route, TableSort } from '../state.ts';
 import { openDraft } from './change-columns.ts';
 import { findLoad } from './follow-load.ts';
 import type { Page } from './page.ts';
+import { openTable } from './table-rows.ts';
 
 const maxTables = 10_000;
 const maxLoads = 1000;
@@ -21,35 +24,55 @@ export function open(page: Page, route: Route): void {
     done: done?.hash === hashOf(route) ? done : undefined,
   }));
   if (page.state.session.token === undefined) return;
-  if (route.page === 'tables') readTables(page);
-  else if (route.page === 'table') readTable(page, route.schema, route.name);
+  if (route.page === 'tables') keepFresh(page, () => readTables(page));
+  else if (route.page === 'table') openTable(page, route, (read) => keepFresh(page, read));
   else if (route.page === 'change-table') openDraft(page, route);
-  else if (route.page === 'loads') readLoads(page);
+  else if (route.page === 'loads') keepFresh(page, () => readLoads(page));
   else if (route.page === 'one-load') watchOne(page, route.id);
   else findLoad(page);
 }
 
-function readTables(page: Page): void {
-  const isQuiet = page.state.tables.is === 'ready';
-  page.remote('tables', async () => ({ tables: await listTables(page) }), { isQuiet });
+const freshMs = 5000;
+
+/** Reads a list now, and again from time to time while its page is shown and visible. */
+async function keepFresh(page: Page, read: () => Promise<unknown>): Promise<void> {
+  const { route } = page.state;
+  const isShown = (): boolean => page.state.route === route && page.state.session.token !== undefined;
+  for (; isShown(); await sleep(freshMs)) if (!document.hidden) await read();
 }
 
-function readTable(page: Page, schema: string, name: string): void {
-  page.remote('table', async () => {
-    const [{ table }, rows] = await Promise.all([
-      page.client.describeTable(name, { schema }),
-      page.client.rows(name, { schema, limit: 100 }),
-    ]);
-    return { table, rows };
-  });
+function readTables(page: Page): Promise<boolean> {
+  const read = async (signal: AbortSignal) => {
+    // A service without records of loads, or a token that may not see them, has no times.
+    const newest = firstOf(page.client.loads({ state: 'committed', limit: maxLoads, signal }), maxLoads);
+    const [tables, loads] = await Promise.all([listTables(page), newest.catch(() => [])]);
+    return { tables, loadedAt: loadTimes(loads) };
+  };
+  return page.remote('tables', read, { isQuiet: page.state.tables.is === 'ready' });
 }
 
-function readLoads(page: Page): void {
-  const read = async () => {
-    const loads = await firstOf(page.client.loads({ limit: 200 }), maxLoads + 1);
+function readLoads(page: Page): Promise<boolean> {
+  const { state, withChecks } = page.state.loadFilter;
+  const query = { limit: 200, ...(state && { state }), ...(!withChecks && { dry_run: false }) };
+  const read = async (signal: AbortSignal) => {
+    const loads = await firstOf(page.client.loads({ ...query, signal }), maxLoads + 1);
     return { loads: loads.slice(0, maxLoads), hasMore: loads.length > maxLoads };
   };
-  page.remote('loads', read, { isQuiet: page.state.loads.is === 'ready' });
+  return page.remote('loads', read, { isQuiet: page.state.loads.is === 'ready' });
+}
+
+export function filterLoads(page: Page, to: Partial<LoadFilter>): void {
+  page.set(({ loadFilter }) => ({ loadFilter: { ...loadFilter, ...to } }));
+  // The text is looked for in the list that is shown.
+  if (to.text === undefined) readLoads(page);
+}
+
+export function sortTables(page: Page, by: TableSort['by']): void {
+  page.set(({ tableSort }) => {
+    // Of numbers and times, the largest are the most interesting.
+    const isDescending = tableSort.by === by ? !tableSort.isDescending : by !== 'name';
+    return { tableSort: { by, isDescending } };
+  });
 }
 
 /** Shows a load and each change of it, until it has ended or another page is opened. */

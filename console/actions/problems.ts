@@ -34,10 +34,14 @@ export async function readAllProblems(page: Page): Promise<void> {
   changeCheck(page, { isReadingAll: false });
 }
 
-export async function saveAllProblems(page: Page): Promise<void> {
+export function saveAllProblems(page: Page): Promise<void> {
+  return saveProblemsOf(page, checkedLoadId(page), page.state.target.table || 'problems');
+}
+
+export async function saveProblemsOf(page: Page, load: string, table: string): Promise<void> {
   try {
-    const text = await page.client.problemsCsv(checkedLoadId(page));
-    const name = `${page.state.target.table || 'problems'}-problems.csv`;
+    const text = await page.client.problemsCsv(load);
+    const name = `${table}-problems.csv`;
     saveFile(new Blob([text], { type: 'text/csv' }), name);
   } catch (error) {
     page.say(page.failureOf(error).detail);

@@ -1,9 +1,10 @@
 /** Saved settings for a file that comes again: saving, using and deleting them. */
-import type { ListedProfile } from '../../client/client.ts';
+import type { ListedProfile, Load } from '../../client/client.ts';
 import { readingQuery } from '../derived/file.ts';
 import { choicesOfProfile, profileOf } from '../derived/profiles.ts';
+import { hashOf } from '../derived/routes.ts';
 import { readProfiles, showStep } from './columns.ts';
-import { inspect } from './file.ts';
+import { inspect, openFile } from './file.ts';
 import type { Page } from './page.ts';
 
 export function openProfile(page: Page): void {
@@ -53,6 +54,26 @@ export async function useProfile(
     showStep(page, 'columns');
     return name;
   });
+}
+
+/** Reads a file with the settings of an earlier load, for the same table. */
+export async function loadAgain(
+  page: Page,
+  { table: { schema, name }, parameters }: Load,
+  content: File,
+): Promise<void> {
+  const { dry_run: _, profile: __, ...kept } = (parameters ?? {}) as Record<string, string>;
+  const choices = choicesOfProfile({ parameters: kept, table: null });
+  if (Array.isArray(choices)) return page.say(`The page has no field for ${choices.join(', ')}.`);
+  const target = { ...page.state.target, ...choices.target, schema, table: name };
+  const reading = openFile(
+    page,
+    content,
+    { target, rows: choices.rows, isTargetChosen: true },
+    choices.reading,
+  );
+  location.assign(hashOf({ page: 'load' }));
+  if (await reading) page.set(({ columns }) => ({ columns: choices.columns(columns) }));
 }
 
 export async function deleteProfile(page: Page, { name, shared_with: shared }: ListedProfile): Promise<void> {

@@ -1,6 +1,7 @@
-/** What the page derives from a table: its new name, what was done with it, and the file in which its rows are saved. */
-import type { components, TableDescription } from '../../client/client.ts';
-import type { DownloadFormat, TableName } from '../state.ts';
+/** What the page derives from tables and loads: their order, which are shown, the new name of a table, and the file in which its rows are saved. */
+import type { components, ListedLoad, ListedTable, TableDescription } from '../../client/client.ts';
+import type { DownloadFormat, LoadFilter, LoadTimes, RowSort, TableName, TableSort } from '../state.ts';
+import { escapedItem } from './words.ts';
 
 type Renamed = TableName & { comment: string };
 
@@ -27,4 +28,62 @@ export function renamedWords(before: Pick<TableDescription, 'schema' | 'name'>, 
 /** Returns the name of the file in which the rows of a table are saved. */
 export function fileOfTable({ schema, name }: TableName, format: DownloadFormat): string {
   return `${schema === 'public' ? '' : `${schema}.`}${name}.${format}`;
+}
+
+/** Returns a text that only this table has. */
+export function keyOfTable({ schema, name }: TableName): string {
+  return JSON.stringify([schema, name]);
+}
+
+/** Returns the newest time of each table. @param loads the newest first */
+export function loadTimes(loads: ListedLoad[]): LoadTimes {
+  return new Map(loads.toReversed().map(({ table, created_at: at }) => [keyOfTable(table), at]));
+}
+
+/** Returns the tables whose name has the text, in the wanted order. Tables without a value are last. */
+export function shownTables(
+  { tables, loadedAt }: { tables: ListedTable[]; loadedAt: LoadTimes },
+  filter: string,
+  { by, isDescending }: TableSort,
+): ListedTable[] {
+  const shown = tables.filter(({ schema, name }) => hasText(`${schema}.${name}`, filter));
+  if (by === 'name') return isDescending ? shown.reverse() : shown;
+  const values = new Map(shown.map((table) => [table, sortValue(table, by, loadedAt)]));
+  const sign = isDescending ? -1 : 1;
+  return shown.sort((one, other) => {
+    const [first, second] = [values.get(one), values.get(other)];
+    if (first == null || second == null) return Number(first == null) - Number(second == null);
+    return first < second ? -sign : first > second ? sign : 0;
+  });
+}
+
+function sortValue(
+  table: ListedTable,
+  by: TableSort['by'],
+  loadedAt: LoadTimes,
+): number | string | null | undefined {
+  if (by === 'loaded') return loadedAt.get(keyOfTable(table));
+  return by === 'rows' ? table.estimated_rows : table.bytes;
+}
+
+/** Returns the loads whose table, file or person has the text. */
+export function shownLoads(loads: ListedLoad[], { text }: Pick<LoadFilter, 'text'>): ListedLoad[] {
+  return loads.filter(({ table: { schema, name }, file, subject }) =>
+    [`${schema}.${name}`, file, subject].some((part) => part != null && hasText(part, text)),
+  );
+}
+
+function hasText(text: string, part: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
+}
+
+/** Returns the parameter `order`. */
+export function orderOf({ column, isDescending }: RowSort): string {
+  return `${escapedItem(column)}.${isDescending ? 'desc' : 'asc'}`;
+}
+
+/** Returns the sort after a click on a column: ascending, then descending, then as PostgreSQL stores the rows. */
+export function nextSort(sort: RowSort | undefined, column: string): RowSort | undefined {
+  if (sort?.column !== column) return { column, isDescending: false };
+  return sort.isDescending ? undefined : { column, isDescending: true };
 }

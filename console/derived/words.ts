@@ -31,6 +31,16 @@ export function timeInWords(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Says how long ago a time of the service was; after a week, its day. @param now milliseconds since 1970 */
+export function agoInWords(text: string, now = Date.now()): string {
+  const minutes = Math.floor((now - Date.parse(text)) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${plural(minutes, 'minute')} ago`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${plural(hours, 'hour')} ago`;
+  return hours < 24 * 7 ? `${plural(Math.floor(hours / 24), 'day')} ago` : text.slice(0, 10);
+}
+
 /** Replaces invisible characters, and those that change the direction of the text, by their number: the right-to-left override becomes ‹U+202E›. */
 export function withVisibleControls(text: string): string {
   return text.replace(

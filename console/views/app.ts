@@ -16,7 +16,8 @@ import { button, data } from './parts.ts';
 import { signInView } from './sign-in.ts';
 import { stepsView } from './steps.ts';
 import { changeTableView } from './table/change-table.ts';
-import { tablesView, tableView } from './tables.ts';
+import { tableView } from './table/table-page.ts';
+import { tablesView } from './tables.ts';
 
 export function app(state: State, actions: Actions): VNode {
   const isSignedIn = state.session.token !== undefined;

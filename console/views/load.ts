@@ -3,7 +3,6 @@ import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { isCompared } from '../derived/changes.ts';
 import { offeredChoices } from '../derived/choices.ts';
-import { psqlText } from '../derived/commands.ts';
 import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural } from '../derived/words.ts';
@@ -19,7 +18,6 @@ import {
   button,
   type Child,
   changedFileBox,
-  codeBlock,
   data,
   factList,
   failureBox,
@@ -27,7 +25,7 @@ import {
   warningList,
 } from './parts.ts';
 import { saveButton } from './profiles.ts';
-import { rowsGrid } from './tables.ts';
+import { rowsGrid } from './table/rows.ts';
 
 const stateInWords: Record<string, string> = {
   receiving: 'The file is being sent.',
@@ -125,34 +123,40 @@ function loaded(
   { table, load }: LoadResult,
   actions: Actions,
 ): Child {
-  const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
-  const time = ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
-  const compared = { ...(leftOut > 0 && { 'left out': leftOut }) };
-  const counts = isCompared(load) ? compared : { added, updated, skipped, ...compared };
-  const numbers = Object.entries(counts).map(
-    ([name, count]) => [`Rows ${name}`, countInWords(count)] as const,
-  );
-  const facts = [...numbers, ['Time', time] as const];
+  const { schema, name } = table;
+  const leftOut = load.rows_left_out ?? 0;
+  const facts = countsOf(load);
+  const link = hashOf({ page: 'table', schema, name });
   return [
     h('h1', null, 'Loaded'),
     h('p', { class: 'lead' }, [
       data(fileName),
       ' is in the table ',
-      h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
-        data(`${table.schema}.${table.name}`),
-      ]),
+      h('a', { href: link }, [data(`${schema}.${name}`)]),
       '.',
     ]),
+    h('div', { class: 'table-actions' }, [
+      h('a', { class: 'button main', href: link }, 'Open the table'),
+      button('Load another file', actions.forgetFile),
+      button('Load more into it', () => actions.loadInto(table)),
+      saveButton(state, actions),
+    ]),
     differenceView(state, load, actions, facts) ?? factList('numbers', facts),
-    leftOut > 0 && load.id !== undefined && repairView(state, load.id, table.name, actions),
-    warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
+    leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),
+    warningList(load.warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows && [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)],
     rowsFailure &&
       h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)]),
-    codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
-    h('div', { class: 'action-bar' }, [
-      saveButton(state, actions),
-      button('Load another file', actions.forgetFile, { kind: 'main' }),
-    ]),
   ];
+}
+
+/** The counts of what has happened. The difference from the table has its own. */
+function countsOf(load: LoadResult['load']): (readonly [string, string])[] {
+  const { rows: added, updated, skipped, rows_left_out: leftOut = 0, duration_ms: ms } = load;
+  const counts = isCompared(load) ? {} : { added, updated, skipped };
+  const happened = Object.entries({ ...counts, 'left out': leftOut }).filter(([, count]) => count > 0);
+  const rows = happened.map(([label, count]) => [`Rows ${label}`, countInWords(count)] as const);
+  const isEmpty = rows.length === 0 && !isCompared(load);
+  const time = ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return [...(isEmpty ? [['Rows added', 'none'] as const] : rows), ['Time', time]];
 }

@@ -2,63 +2,113 @@
 import type { VNode } from 'preact';
 import { hasEnded, type ListedLoad, type Load, type Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
+import { isRunning } from '../derived/load.ts';
 import { hashOf } from '../derived/routes.ts';
-import { countInWords, plural, sizeInWords } from '../derived/words.ts';
+import { shownLoads } from '../derived/table.ts';
+import { agoInWords, countInWords, plural, sizeInWords, timeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
-import type { State } from '../state.ts';
+import type { LoadFilter, State } from '../state.ts';
 import { differenceView } from './difference.ts';
 import { faultyRowsButtons } from './faulty-rows.ts';
-import { busy, button, type Child, data, factList, failureBox, remoteView, warningList } from './parts.ts';
+import { dropPlace } from './file.ts';
+import {
+  busy,
+  button,
+  type Child,
+  checkbox,
+  data,
+  emptyState,
+  factList,
+  failureBox,
+  field,
+  moment,
+  remoteView,
+  select,
+  textInput,
+  warningList,
+} from './parts.ts';
 import { problemList } from './problem-list.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
-export function loadsView({ loads }: State, actions: Actions): VNode {
+const states: [LoadFilter['state'], string][] = [
+  ['', 'All'],
+  ['receiving', 'Receiving'],
+  ['queued', 'Waiting'],
+  ['running', 'Running'],
+  ['committed', 'Committed'],
+  ['checked', 'Checked'],
+  ['refused', 'Refused'],
+  ['failed', 'Failed'],
+  ['cancelled', 'Cancelled'],
+];
+
+export function loadsView({ loads, loadFilter }: State, actions: Actions): VNode {
+  const { text, state, withChecks } = loadFilter;
   const again = (): void => actions.open({ page: 'loads' });
   return h('section', null, [
-    h('div', { class: 'title-row' }, [
-      h('h1', null, 'Loads'),
-      button('Read again', again, { kind: 'quiet' }),
+    h('h1', null, 'Loads'),
+    h('div', { class: 'filters' }, [
+      field(
+        'Find a table, file or person',
+        textInput(text, (to) => actions.filterLoads({ text: to }), { type: 'search' }),
+        '',
+        'short',
+      ),
+      field(
+        'State',
+        select(state, states, (to) =>
+          actions.filterLoads({ state: to, ...(to === 'checked' && { withChecks: true }) }),
+        ),
+      ),
+      checkbox('Show checks, too', withChecks, (to) => actions.filterLoads({ withChecks: to })),
     ]),
-    remoteView(loads, 'The loads are being read.', loadList, again),
+    remoteView(loads, 'The loads are being read.', (found) => loadList(found, loadFilter), again),
   ]);
 }
 
-function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean }): VNode[] {
+function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean }, filter: LoadFilter): Child {
+  const shown = shownLoads(loads, filter);
+  const all = hasMore ? `the newest ${plural(loads.length, 'load')}` : plural(loads.length, 'load');
+  const isFiltered = filter.text !== '' || filter.state !== '';
+  if (loads.length === 0)
+    return isFiltered
+      ? emptyState('No such load', 'Choose another state, or show checks, too.')
+      : emptyState('No loads yet', 'Each file that you load, and each request of a program, is listed here.');
   return [
-    h('p', { class: 'dim' }, [
-      hasMore ? `The newest ${countInWords(loads.length)} loads` : plural(loads.length, 'load'),
-    ]),
+    h(
+      'p',
+      { class: 'dim', role: 'status' },
+      shown.length === loads.length ? all : `${countInWords(shown.length)} of ${all}`,
+    ),
     h(VirtualRows, {
       label: 'Loads, the newest first',
-      count: loads.length,
+      count: shown.length,
       rowHeight: 46,
       maxHeight: 46 * 18,
-      row: (index: number) => loadRow(loads[index]!),
+      row: (index: number) => loadRow(shown[index]!),
     }),
   ];
 }
 
-function loadRow(load: ListedLoad): VNode {
-  const { schema, name } = load.table;
+function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }: ListedLoad): VNode {
   const problems = load.problems_found > 0 ? `, ${plural(load.problems_found, 'problem')}` : '';
-  const facts = `${load.dry_run ? 'check, ' : ''}${plural(load.rows_read, 'row')}${problems}`;
-  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id: load.id }) }, [
-    stateMark(load.state),
-    h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
-    h('span', { class: 'dim list-comment' }, facts),
-    h('span', { class: 'list-number' }, moment(load.created_at)),
+  const facts = `${isCheck ? 'check, ' : ''}${plural(load.rows_read, 'row')}${problems}`;
+  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id }) }, [
+    stateMark(state),
+    h('span', { class: 'list-name' }, [
+      h('span', { class: 'dim' }, [data(table.schema), '.']),
+      data(table.name),
+    ]),
+    h('span', { class: 'dim list-comment' }, [load.file !== null && [data(load.file), ', '], facts]),
+    h('span', { class: 'list-number' }, load.subject === null ? '' : data(load.subject)),
+    h('span', { class: 'list-number', title: moment(at) }, agoInWords(at)),
   ]);
 }
 
 /** The state is also written as text, so that its colour is not needed to understand it. */
 function stateMark(state: string): VNode {
   return h('span', { class: `state ${state}` }, state);
-}
-
-/** Formats a time of the service to the second, in UTC. */
-function moment(text: string): string {
-  return text.replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
 }
 
 export function oneLoadView(state: State, actions: Actions): VNode {
@@ -78,55 +128,72 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
     | undefined;
   const errors = body?.errors ?? [];
   return [
+    h('p', { class: 'crumb' }, h('a', { href: hashOf({ page: 'loads' }) }, 'Loads')),
     h('div', { class: 'title-row' }, [
-      h('h1', null, data(`${table.schema}.${table.name}`)),
+      h('h1', null, data(load.file ?? `${table.schema}.${table.name}`)),
       stateMark(load.state),
       load.dry_run && h('span', { class: 'dim' }, 'check only'),
     ]),
-    factList('keys', factsOf(load)),
-    !hasEnded(load) &&
-      h('div', null, [
-        button('Cancel', () => actions.cancelOne(load.id), { disabled: load.cancel_requested }),
-      ]),
-    load.state === 'committed' &&
-      h('p', null, [
-        h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
-          'Show the table',
-        ]),
-      ]),
     answer &&
       answer.status >= 400 &&
       h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`)),
+    loadActions(load, actions),
+    factList('keys', factsOf(load)),
     warningList(
       body?.load?.warnings ?? [],
       () => [],
       () => {},
     ),
-    load.faulty_rows > 0 && [
-      faultyRowsButtons(state, load.id, table.name, actions),
-      load.state === 'committed' &&
-        h(
-          'p',
-          null,
-          button('Load the repaired file', () => actions.loadInto(table)),
-        ),
-    ],
+    load.faulty_rows > 0 && faultyRowsButtons(state, load.id, table.name, actions),
     body?.load && differenceView(state, body.load, actions),
     errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
+    hasEnded(load) && !isRunning(state.load) && againView(load, actions),
   ];
+}
+
+/** What can be done with a load, the most likely first. */
+function loadActions(load: Load, actions: Actions): VNode {
+  const { id, table, state } = load;
+  return h('div', { class: 'table-actions' }, [
+    !hasEnded(load) && button('Cancel', () => actions.cancelOne(id), { disabled: load.cancel_requested }),
+    state === 'committed' &&
+      h(
+        'a',
+        { class: 'button main', href: hashOf({ page: 'table', schema: table.schema, name: table.name }) },
+        ['Show the table'],
+      ),
+    hasEnded(load) &&
+      load.problems_found > 0 &&
+      button('Save all problems as .csv', () => actions.saveProblemsOf(id, table.name)),
+    load.faulty_rows > 0 &&
+      state === 'committed' &&
+      button('Load the repaired file', () => actions.loadInto(table)),
+  ]);
+}
+
+/** The service does not keep files, so the user chooses the file again. */
+function againView(load: Load, actions: Actions): VNode {
+  return h('section', { class: 'panel', 'aria-labelledby': 'again-title' }, [
+    h('div', { class: 'panel-head' }, h('h2', { id: 'again-title' }, 'Load again')),
+    h('p', null, [
+      'The service does not keep files. Drop the file here, corrected or the one of the next month: it is read with the settings of this load, and you can check it first.',
+    ]),
+    dropPlace((file) => actions.loadAgain(load, file), 'Drop the file here, or choose it', 'again'),
+  ]);
 }
 
 /** The details of a load, each with its label. */
 function factsOf(load: Load): (readonly [string, VNode])[] {
-  const { bytes_received: received, bytes_expected: expected } = load;
+  const { bytes_received: received, bytes_expected: expected, created_at: from, ended_at: to } = load;
   const all = expected && expected > received ? ` of ${sizeInWords(expected)}` : '';
   const facts = {
-    Begun: moment(load.created_at),
-    Ended: load.ended_at ? moment(load.ended_at) : 'not yet',
+    Table: `${load.table.schema}.${load.table.name}`,
+    Begun: moment(from),
+    Ended: to ? `${moment(to)}, after ${timeInWords(Date.parse(to) - Date.parse(from))}` : 'not yet',
     Received: `${sizeInWords(received)}${all}`,
     'Rows read': countInWords(load.rows_read),
-    Problems: countInWords(load.problems_found),
-    'Started by': load.subject ?? '',
+    ...(load.problems_found > 0 && { Problems: countInWords(load.problems_found) }),
+    ...(load.subject !== null && { 'Started by': load.subject }),
     Id: load.id,
   };
   return Object.entries(facts).map(([label, fact]) => [label, data(fact)]);

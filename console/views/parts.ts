@@ -233,6 +233,19 @@ function sameFile({ detail }: Warning): Child {
   ];
 }
 
+/** Says that there is nothing to show yet, and what to do. */
+export function emptyState(title: string, words: string): VNode {
+  return h('div', { class: 'empty', role: 'status' }, [
+    h('p', { class: 'empty-title' }, title),
+    h('p', null, words),
+  ]);
+}
+
+/** Formats a time of the service to the second, in UTC. */
+export function moment(text: string): string {
+  return text.replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
+}
+
 export function busy(words: string): VNode {
   return h('p', { class: 'busy', role: 'status' }, [
     h('span', { class: 'spinner', 'aria-hidden': 'true' }),

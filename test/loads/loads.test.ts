@@ -99,11 +99,12 @@ suite('an upload', () => {
   }
 
   test('an upload of a workbook has a record', async () => {
-    const answer = await service.upload('/table/sheet/upload/excel', sheetOf([['a'], [1]]));
+    const path = '/table/sheet/upload/excel?sheet=1&rename=a:b';
+    const answer = await service.upload(path, sheetOf([['a'], [1]]));
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const found = await loadOf(answer);
     assert.deepEqual([found.state, found.operation, found.rows_read], ['committed', 'upload-excel', 1]);
-    assert.equal(found.file, 'upload.xlsx');
+    assert.deepEqual([found.file, found.parameters], ['upload.xlsx', { sheet: '1', rename: 'a:b' }]);
   });
 
   test('a dry run is recorded as checked', async () => {

@@ -18,6 +18,8 @@ export interface LoadFacts {
   role: string | undefined;
   /** The length of the body; undefined: it is not known. */
   bytesExpected: number | undefined;
+  /** The parameters of the request, with those of its profile. Absent for a load from the queue, whose record has them already. */
+  parameters?: Record<string, unknown>;
   /** The profile whose parameters the load has; undefined: none. */
   profile?: UsedProfile | undefined;
 }

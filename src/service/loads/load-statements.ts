@@ -42,11 +42,12 @@ const columns = {
   faulty_rows: 'int4',
   faulty_row_bytes: 'int8',
   profile: 'jsonb',
+  parameters: 'jsonb',
   answer_body: 'bytea',
 };
 
 /** The columns that are written only once. */
-const fixed = 'id operation table_schema table_name dry_run owner subject role profile created_at'.split(' ');
+const fixed = 'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
@@ -80,6 +81,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     subject: storable(facts.subject),
     role: facts.role,
     profile: facts.profile,
+    parameters: hasNul(facts.parameters) ? undefined : facts.parameters,
     process: snapshot.process,
     bytes_expected: facts.bytesExpected,
     bytes_received: snapshot.bytesReceived,
@@ -102,6 +104,10 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     faulty_row_bytes: snapshot.stored?.rowBytes,
     answer_body: body && asBytea(body),
   };
+}
+
+function hasNul(value: unknown): boolean {
+  return JSON.stringify(value)?.includes('\\u0000') === true;
 }
 
 /** The most characters of the name of a file that are stored. */
@@ -226,7 +232,7 @@ const isVisible = (first: number) =>
 /** Reads one load with its answer. */
 export function readLoad({ quoted }: ServiceSchema, id: string, { owner, schemas }: Visible): Statement {
   return {
-    text: `SELECT ${viewColumns}, answer_status, answer_headers, answer_body FROM ${quoted}.loads
+    text: `SELECT ${viewColumns}, parameters, answer_status, answer_headers, answer_body FROM ${quoted}.loads
       WHERE id = $1 AND ${isVisible(2)}`,
     values: [id, owner ?? null, schemas ?? null],
   };

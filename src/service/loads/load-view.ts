@@ -15,6 +15,8 @@ export interface LoadView {
   subject: string | null;
   profile: UsedProfile | null;
   fileName: string | null;
+  /** undefined: they were not read. null: they are not known. */
+  parameters?: Record<string, unknown> | null;
   bytesExpected: number | null;
   bytesReceived: number;
   rowsRead: number;
@@ -64,6 +66,7 @@ export function viewOf(run: LoadRun): LoadView {
     subject: facts.subject ?? null,
     profile: facts.profile ?? null,
     fileName: fileName ?? null,
+    parameters: facts.parameters ?? null,
     bytesExpected: facts.bytesExpected ?? null,
     bytesReceived,
     rowsRead,

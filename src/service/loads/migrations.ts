@@ -255,8 +255,9 @@ export const migrations: readonly Migration[] = [
     name: 'files of loads',
     statements: (schema) => [
       // `file_name` is the name of the file as it was sent; null: none was sent. `change_table` is the oid of the table to which
-      // `load_changes` belong, because another table may have its name later; null: an older version has written the load.
-      `ALTER TABLE ${schema}.loads ADD COLUMN file_name pg_catalog.text, ADD COLUMN change_table pg_catalog.oid`,
+      // `load_changes` belong, because another table may have its name later; null: an older version has written the load. `parameters` are those of the request.
+      `ALTER TABLE ${schema}.loads ADD COLUMN file_name pg_catalog.text, ADD COLUMN change_table pg_catalog.oid,
+        ADD COLUMN parameters pg_catalog.jsonb`,
     ],
   },
 ];

@@ -71,7 +71,17 @@ const members = {
 };
 
 export const ListedLoad = Type.Object(members, { title: 'ListedLoad' });
-export const Load = Type.Object({ ...members, answer: Type.Optional(nullable(answered)) }, { title: 'Load' });
+export const Load = Type.Object(
+  {
+    ...members,
+    parameters: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'The parameters of the request, with those of its profile. null: they are not known.',
+        }),
+      ),
+    ),
+    answer: Type.Optional(nullable(answered)) }, { title: 'Load' });
 
 /** Returns a load as the answers show it. */
 export function shownLoad(view: LoadView): Record<string, unknown> {
@@ -93,7 +103,8 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     created_at: view.createdAt,
     started_at: view.startedAt,
     ended_at: view.endedAt,
-    ...(view.answer !== undefined && { answer: view.answer && shownAnswer(view.answer) }),
+    ...(view.answer !== undefined && {
+      parameters: view.parameters ?? null, answer: view.answer && shownAnswer(view.answer) }),
   };
 }
 

@@ -113,6 +113,7 @@ export async function admitUpload(
       role,
       bytesExpected: length === undefined ? undefined : Number(length),
       profile: sent.profile?.used,
+      parameters: sent.query,
     },
     { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
   );
