@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   ConnectionError,
+  type ListedLoad,
+  type ListedTable,
   type Load,
   type LoadedTable,
   type Problem,
@@ -33,7 +35,15 @@ import { planFaults, uploadPlan } from '../../console/derived/request.ts';
 import { hashOf, routeOf } from '../../console/derived/routes.ts';
 import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../../console/derived/session.ts';
 import { canShow, shownStep } from '../../console/derived/steps.ts';
-import { renamedWords, renameOf } from '../../console/derived/table.ts';
+import {
+  loadTimes,
+  nextSort,
+  orderOf,
+  renamedWords,
+  renameOf,
+  shownLoads,
+  shownTables,
+} from '../../console/derived/table.ts';
 import {
   allowedLosses,
   lossWords as changeLossWords,
@@ -48,7 +58,7 @@ import {
   withColumnNames,
 } from '../../console/derived/table-draft.ts';
 import { existingColumn, lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
-import { sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
+import { agoInWords, sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
 import type { Failure, Warning } from '../../console/failure.ts';
 import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
 import { collectFile } from '../../console/file/collect-file.ts';
@@ -801,4 +811,54 @@ test('a token that may not read tables can load into a table that may exist', ()
   });
   assert.deepEqual(uploadPlan({ ...unseen, rows }).query, {});
   assert.deepEqual(planFaults({ ...unseen, target }), []);
+});
+
+test('tables are sorted by name, rows, size and last load, and those without a value are last', () => {
+  const table = (name: string, rows: number | null, bytes: number | null) =>
+    ({ schema: 'public', name, estimated_rows: rows, bytes }) as ListedTable;
+  const tables = [table('a', 5, null), table('b', null, 10), table('c', 50, 20)];
+  const load = (name: string, at: string) =>
+    ({ table: { schema: 'public', name }, created_at: at }) as ListedLoad;
+  const loadedAt = loadTimes([load('b', '2026-03'), load('a', '2026-02'), load('b', '2026-01')]);
+  const names = (by: 'name' | 'rows' | 'bytes' | 'loaded', isDescending: boolean, filter = '') =>
+    shownTables({ tables, loadedAt }, filter, { by, isDescending })
+      .map(({ name }) => name)
+      .join('');
+  assert.deepEqual(
+    [names('name', false), names('name', true), names('name', true, 'LIC.a')],
+    ['abc', 'cba', 'a'],
+  );
+  assert.deepEqual([names('rows', false), names('rows', true)], ['acb', 'cab']);
+  assert.deepEqual([names('bytes', false), names('bytes', true)], ['bca', 'cba']);
+  assert.deepEqual([names('loaded', false), names('loaded', true)], ['abc', 'bac']);
+});
+
+test('loads are found by table, file and person', () => {
+  const load = { table: { schema: 'sales', name: 'orders' }, file: 'May.xlsx', subject: null } as ListedLoad;
+  for (const text of ['', 'ORDERS', 'sales.o', 'may.x'])
+    assert.equal(shownLoads([load], { text }).length, 1, text);
+  assert.equal(shownLoads([load], { text: 'june' }).length, 0);
+});
+
+test('a column sorts upwards, downwards and not, and its name is escaped', () => {
+  const first = nextSort(undefined, 'a,b.c');
+  assert.equal(orderOf(first!), 'a\\,b.c.asc');
+  const second = nextSort(first, 'a,b.c');
+  assert.equal(orderOf(second!), 'a\\,b.c.desc');
+  assert.equal(nextSort(second, 'a,b.c'), undefined);
+});
+
+test('times are said as long ago, and after a week as a day', () => {
+  const now = Date.parse('2026-11-28T12:00:00Z');
+  const said = [
+    '2026-11-28T11:59:30Z',
+    '2026-11-28T11:58:00Z',
+    '2026-11-28T11:00:00Z',
+    '2026-11-26T11:00:00Z',
+    '2026-11-01T00:00:00Z',
+  ];
+  assert.deepEqual(
+    said.map((at) => agoInWords(at, now)),
+    ['just now', '2 minutes ago', '1 hour ago', '2 days ago', '2026-11-01'],
+  );
 });

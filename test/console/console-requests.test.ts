@@ -26,7 +26,7 @@ function newRequests() {
 
 test('a part of the page is busy until the answer comes, and changes together with what depends on it', async () => {
   const { store, remote } = newRequests();
-  const answer = Promise.withResolvers<{ tables: [] }>();
+  const answer = Promise.withResolvers<{ tables: []; loadedAt: Map<string, string> }>();
   const done = remote(
     'tables',
     (_, progress) => {
@@ -36,9 +36,9 @@ test('a part of the page is busy until the answer comes, and changes together wi
     { also: (value) => ({ announcement: value ? 'read' : 'failed' }) },
   );
   assert.deepEqual(store.state.tables, { is: 'busy', sentBytes: 7 });
-  answer.resolve({ tables: [] });
+  answer.resolve({ tables: [], loadedAt: new Map() });
   assert.equal(await done, true);
-  assert.deepEqual(store.state.tables, { is: 'ready', value: { tables: [] } });
+  assert.deepEqual(store.state.tables, { is: 'ready', value: { tables: [], loadedAt: new Map() } });
   assert.equal(store.state.announcement, 'read');
 });
 
@@ -54,12 +54,12 @@ test('a quiet request leaves what is shown until its answer comes', async () => 
 
 test('the answer of a request that was replaced or stopped is ignored', async () => {
   const { store, remote, stop } = newRequests();
-  const late = Promise.withResolvers<{ tables: [] }>();
+  const late = Promise.withResolvers<{ tables: []; loadedAt: Map<string, string> }>();
   const first = remote('tables', (signal) => {
     signal.addEventListener('abort', () => late.reject(new Error('aborted')));
     return late.promise;
   });
-  assert.equal(await remote('tables', async () => ({ tables: [] })), true);
+  assert.equal(await remote('tables', async () => ({ tables: [], loadedAt: new Map() })), true);
   assert.equal(await first, false);
   assert.equal(store.state.tables.is, 'ready');
   const slow = Promise.withResolvers<null>();

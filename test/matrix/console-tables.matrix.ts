@@ -81,7 +81,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await drop.click();
       await page.getByText('The table public.wrong was dropped with all its rows.').first().waitFor();
       await page.getByRole('heading', { name: 'Tables', level: 1 }).waitFor();
-      await page.waitForSelector('.dim[role=status]');
+      await page.waitForSelector('.empty, .dim[role=status]');
       assert.equal(await page.locator('a.list-row', { hasText: 'wrong' }).count(), 0);
       await page.getByRole('link', { name: 'Loads', exact: true }).click();
       await page.getByRole('link', { name: 'Tables', exact: true }).click();
@@ -339,6 +339,119 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await press(page, 'Drop the table');
       await page.getByText('The table public.hours was dropped with all its rows.').first().waitFor();
     });
+  });
+
+  test('all rows of a table are shown in pages and by a column, with its last loads, also if one comes meanwhile', async () => {
+    await rows(`CREATE TABLE paged (id int PRIMARY KEY, price numeric(8,2));
+      INSERT INTO paged SELECT i, (251 - i) + 0.50 FROM generate_series(1, 250) i`);
+    await atTable('paged', async (page) => {
+      const place = page.locator('.rows h2');
+      const firstCells = () => page.locator('.rows .grid-row').first().locator('.grid-cell').allInnerTexts();
+      await place.filter({ hasText: 'First 100 rows' }).waitFor();
+      assert.deepEqual(await firstCells(), ['1', '250.50']);
+      await isAccessible(page, 'rows');
+      await press(page, 'Next rows');
+      await place.filter({ hasText: 'Rows 101 to 200' }).waitFor();
+      await press(page, 'Next rows');
+      await place.filter({ hasText: 'Rows 201 to 250 of 250' }).waitFor();
+      assert.ok(await page.getByRole('button', { name: 'Next rows' }).isDisabled());
+      await press(page, 'Previous rows');
+      await place.filter({ hasText: 'Rows 101 to 200' }).waitFor();
+      assert.deepEqual(await firstCells(), ['101', '150.50']);
+      await page.locator('.rows button.head-cell', { hasText: 'price' }).click();
+      await page.getByText('1.50', { exact: true }).waitFor();
+      assert.deepEqual(await firstCells(), ['250', '1.50']);
+      await page.locator('.rows button.head-cell', { hasText: 'price' }).click();
+      await page.getByText('by price, downwards').waitFor();
+      assert.deepEqual(await firstCells(), ['1', '250.50']);
+      await page.getByText('None that you may see.').waitFor();
+      const file = Buffer.from('id,price\n0,999\n');
+      const answer = await client.upload('/table/paged/upload/excel?if_exists=append', file);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      await page.locator('.last-loads li', { hasText: 'upload.xlsx, 1 row' }).waitFor();
+      await page.getByText('999.00', { exact: true }).waitFor();
+      await isAccessible(page, 'last loads');
+      await page.getByRole('link', { name: 'All loads of this table' }).click();
+      await page.locator('a.list-row', { hasText: 'upload.xlsx' }).waitFor();
+      assert.equal(await page.locator('a.list-row').count(), 1);
+    });
+  });
+
+  test('the list of tables is sorted, and shows a new table and a new load by itself', async () => {
+    await rows(`CREATE SCHEMA lists; CREATE TABLE lists.small AS SELECT 1 AS a;
+      CREATE TABLE lists.large AS SELECT generate_series(1, 20_000) AS a; ANALYZE lists.small, lists.large`);
+    await inWindow(browser, { url, token: await client.token() }, async (page) => {
+      await page.getByRole('link', { name: 'Tables', exact: true }).click();
+      await page.getByLabel('Find a table').fill('lists.');
+      const names = () => page.locator('a.table-row .list-name').allInnerTexts();
+      await page.locator('a.list-row', { hasText: 'about 20,000 rows' }).waitFor();
+      assert.deepEqual(await names(), ['lists.large', 'lists.small']);
+      await press(page, 'Name');
+      assert.deepEqual(await names(), ['lists.small', 'lists.large']);
+      await press(page, 'Rows');
+      assert.deepEqual(await names(), ['lists.large', 'lists.small']);
+      await isAccessible(page, 'sorted tables');
+      const path = '/table/newest/upload/json?schema=lists';
+      assert.equal((await client.post(path, { data: [{ a: 1 }] })).status, 201);
+      await page.locator('a.list-row', { hasText: 'newest' }).filter({ hasText: 'just now' }).waitFor();
+      await press(page, 'Last load');
+      assert.equal((await names())[0], 'lists.newest');
+    });
+  });
+
+  test('the list of loads hides checks, and is filtered by state and by the name of table, file or person', async () => {
+    const file = Buffer.from('a\n1\n');
+    for (const query of ['', '?dry_run=true&if_exists=append', ''])
+      await client.upload(`/table/listed/upload/excel${query}`, file);
+    await inWindow(browser, { url, token: await client.token(), viewport: narrow }, async (page) => {
+      await page.getByRole('link', { name: 'Loads', exact: true }).click();
+      await page.getByLabel('Find a table, file or person').fill('listed');
+      const states = () => page.locator('a.list-row .state').allInnerTexts();
+      await page.locator('a.list-row').nth(1).waitFor();
+      assert.deepEqual(await states(), ['refused', 'committed']);
+      await page.getByLabel('Show checks, too').check();
+      await page.locator('a.list-row').nth(2).waitFor();
+      assert.deepEqual(await states(), ['refused', 'checked', 'committed']);
+      await page.getByLabel('State').selectOption('refused');
+      await page.locator('a.list-row', { hasText: 'checked' }).waitFor({ state: 'detached' });
+      assert.deepEqual(await states(), ['refused']);
+      await isAccessible(page, 'filtered loads');
+      await isNotWiderThanTheScreen(page);
+    });
+  });
+
+  test('the page of a refused load saves its problems, and loads the corrected file with the same settings', async () => {
+    await rows('CREATE TABLE again (n int, day date)');
+    const token = await client.token();
+    const form = new FormData();
+    form.append('file', new Blob(['n;day\nx;31/12/2026\n2;1/2/2026\n']), 'december.csv');
+    const query = 'if_exists=append&delimiter=%3B&date_order=dmy&dry_run=true';
+    const refused = await fetch(`${url}/api/v1/table/again/upload/excel?${query}`, {
+      ...{ method: 'POST', body: form },
+      headers: { authorization: `Bearer ${token}` },
+    });
+    assert.equal(refused.status, 422);
+    await inWindow(browser, { url, token }, async (page) => {
+      await page.goto(`${url}/#/loads/${refused.headers.get('load-id')}`);
+      await page.getByRole('heading', { name: 'december.csv', level: 1 }).waitFor();
+      await isAccessible(page, 'refused load');
+      const saved = page.waitForEvent('download');
+      await press(page, 'Save all problems as .csv');
+      assert.match(await readFile(await (await saved).path(), 'utf8'), /not-a-whole-number/);
+      const buffer = Buffer.from('n;day\n1;31/12/2026\n2;1/2/2026\n');
+      await page.setInputFiles('#again', { name: 'corrected.csv', mimeType: 'text/csv', buffer });
+      await page.click('#check');
+      await page.locator('.check-step .notice.good').waitFor();
+      await page.click('#load');
+      await page.getByRole('heading', { name: 'Loaded', level: 1 }).waitFor();
+      assert.deepEqual(await page.locator('.numbers dt').allInnerTexts(), ['Rows added', 'Time']);
+      await page.getByRole('link', { name: 'Open the table' }).click();
+      await page.getByRole('heading', { name: 'public.again', level: 1 }).waitFor();
+    });
+    assert.deepEqual(await rows('SELECT n, day::text FROM again ORDER BY n'), [
+      { n: 1, day: '2026-12-31' },
+      { n: 2, day: '2026-02-01' },
+    ]);
   });
 
   test('a token has the buttons of its scopes, and a refusal says who can help', async () => {

@@ -130,7 +130,7 @@ describe('the console', { skip: noBrowser }, () => {
       await follow(page, page.getByRole('link', { name: 'Loads', exact: true }), 'Loads');
       await page.waitForSelector('.list-row');
       await isAccessible(page, 'loads');
-      await follow(page, page.locator('a.list-row').first(), 'public.orders');
+      await follow(page, page.locator('a.list-row').first(), 'orders.xlsx');
       await page.waitForSelector('.keys');
       await isAccessible(page, 'one load');
     }));
@@ -893,7 +893,7 @@ describe('the console', { skip: noBrowser }, () => {
       await page.waitForSelector('.drop');
       await page.waitForURL(`${url()}/#/`);
       await follow(page, page.getByRole('link', { name: 'Tables', exact: true }), 'Tables');
-      await page.waitForSelector('.list-row, .dim[role=status]');
+      await page.waitForSelector('.list-row, .empty');
       assert.equal(await page.locator('.notice.bad').count(), 0);
       await page.getByRole('link', { name: 'Load a file' }).click();
       await drop(page, 'other-window.csv', 'a\n1\n');
