@@ -144,7 +144,10 @@ function loaded(
     differenceView(state, load, actions, facts) ?? factList('numbers', facts),
     leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),
     warningList(load.warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
-    rows && [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)],
+    rows && [
+      h('h2', null, `${rows.has_more ? 'First ' : ''}${plural(rows.rows.length, 'row')}`),
+      rowsGrid(table.columns, rows.rows),
+    ],
     rowsFailure &&
       h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)]),
   ];

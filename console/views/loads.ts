@@ -101,7 +101,7 @@ function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }
       data(table.name),
     ]),
     h('span', { class: 'dim list-comment' }, [load.file !== null && [data(load.file), ', '], facts]),
-    h('span', { class: 'list-number' }, load.subject === null ? '' : data(load.subject)),
+    h('span', { class: 'list-person' }, load.subject === null ? '' : data(load.subject)),
     h('span', { class: 'list-number', title: moment(at) }, agoInWords(at)),
   ]);
 }
@@ -138,13 +138,13 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
       answer.status >= 400 &&
       h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`)),
     loadActions(load, actions),
+    load.faulty_rows > 0 && faultyRowsButtons(state, load.id, table.name, actions),
     factList('keys', factsOf(load)),
     warningList(
       body?.load?.warnings ?? [],
       () => [],
       () => {},
     ),
-    load.faulty_rows > 0 && faultyRowsButtons(state, load.id, table.name, actions),
     body?.load && differenceView(state, body.load, actions),
     errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
     hasEnded(load) && !isRunning(state.load) && againView(load, actions),
@@ -187,7 +187,6 @@ function factsOf(load: Load): (readonly [string, VNode])[] {
   const { bytes_received: received, bytes_expected: expected, created_at: from, ended_at: to } = load;
   const all = expected && expected > received ? ` of ${sizeInWords(expected)}` : '';
   const facts = {
-    Table: `${load.table.schema}.${load.table.name}`,
     Begun: moment(from),
     Ended: to ? `${moment(to)}, after ${timeInWords(Date.parse(to) - Date.parse(from))}` : 'not yet',
     Received: `${sizeInWords(received)}${all}`,
@@ -196,5 +195,7 @@ function factsOf(load: Load): (readonly [string, VNode])[] {
     ...(load.subject !== null && { 'Started by': load.subject }),
     Id: load.id,
   };
-  return Object.entries(facts).map(([label, fact]) => [label, data(fact)]);
+  const { schema, name } = load.table;
+  const link = h('a', { href: hashOf({ page: 'table', schema, name }) }, [data(`${schema}.${name}`)]);
+  return [['Table', link], ...Object.entries(facts).map(([label, fact]) => [label, data(fact)] as const)];
 }
