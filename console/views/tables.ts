@@ -15,10 +15,7 @@ import { VirtualRows } from './virtual-grid.ts';
 export function tablesView(state: State, actions: Actions): VNode {
   const again = (): void => actions.open({ page: 'tables' });
   return h('section', null, [
-    h('div', { class: 'title-row' }, [
-      h('h1', null, 'Tables'),
-      h('a', { class: 'button main', href: hashOf({ page: 'load' }) }, 'Load a file'),
-    ]),
+    h('h1', null, 'Tables'),
     doneBox(state.done),
     remoteView(
       state.tables,
