@@ -60,8 +60,6 @@ const state = {
   ],
   'the results of reading one cell, which the caller reads at once': [
     'src/core/cells/moment-text.ts position',
-    'src/encoding/columns/object-keys.ts counts',
-    'src/encoding/columns/object-keys.ts depth',
     'src/encoding/columns/sort-cost.ts counts',
     'src/encoding/columns/sort-cost.ts ends',
     'src/encoding/columns/sort-cost.ts lengths',
