@@ -1,21 +1,5 @@
 /** Finds the type that can store all values that inference has seen in a column. */
-import {
-  BOOLEAN,
-  DATE_CELL,
-  DATE_STRING,
-  DOUBLE_ONLY,
-  EXACT,
-  INTERVAL_CELL,
-  NESTED,
-  NESTED_AS_SENT,
-  NOTHING,
-  TIME_CELL,
-  TIMESTAMP_CELL,
-  TIMESTAMP_STRING,
-  TIMESTAMPTZ_STRING,
-  UUID_STRING,
-  WHOLE,
-} from '../text-reading/seen.ts';
+import * as seen from '../text-reading/seen.ts';
 
 /** The types as PostgreSQL's `format_type` writes them. */
 export type InferredType =
@@ -38,30 +22,33 @@ export type InferredType =
  * seen. If none does, it is `text`. More values never turn a text column into another type.
  */
 const lattice: readonly { covers: number; type: InferredType }[] = [
-  { covers: BOOLEAN, type: 'boolean' },
-  { covers: WHOLE, type: 'bigint' },
-  { covers: WHOLE | EXACT, type: 'numeric' },
-  { covers: DOUBLE_ONLY, type: 'double precision' },
-  { covers: DATE_STRING | DATE_CELL, type: 'date' },
+  { covers: seen.BOOLEAN, type: 'boolean' },
+  { covers: seen.WHOLE, type: 'bigint' },
+  { covers: seen.WHOLE | seen.EXACT, type: 'numeric' },
+  { covers: seen.DOUBLE_ONLY, type: 'double precision' },
+  { covers: seen.DATE_STRING | seen.DATE_CELL, type: 'date' },
   // Date strings are not covered, because they would get a time that was never sent. A date cell of a sheet is covered, because it has the time 00:00.
-  { covers: TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, type: 'timestamp without time zone' },
-  { covers: TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
-  { covers: TIME_CELL, type: 'time without time zone' },
-  { covers: INTERVAL_CELL, type: 'interval' },
-  { covers: UUID_STRING, type: 'uuid' },
-  { covers: NESTED, type: 'jsonb' },
-  { covers: NESTED | NESTED_AS_SENT, type: 'json' },
+  {
+    covers: seen.TIMESTAMP_STRING | seen.TIMESTAMP_CELL | seen.DATE_CELL,
+    type: 'timestamp without time zone',
+  },
+  { covers: seen.TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
+  { covers: seen.TIME_CELL, type: 'time without time zone' },
+  { covers: seen.INTERVAL_CELL, type: 'interval' },
+  { covers: seen.UUID_STRING, type: 'uuid' },
+  { covers: seen.NESTED, type: 'jsonb' },
+  { covers: seen.NESTED | seen.NESTED_AS_SENT, type: 'json' },
 ];
 
 /**
  * Returns the type of a column.
  *
- * @param seen the union of classes of seen.ts
+ * @param all the union of classes of seen.ts
  */
-export function typeOf(seen: number): InferredType {
-  if (seen === NOTHING) return 'text';
+export function typeOf(all: number): InferredType {
+  if (all === seen.NOTHING) return 'text';
   for (const { covers, type } of lattice) {
-    if ((seen & ~covers) === 0) return type;
+    if ((all & ~covers) === 0) return type;
   }
   return 'text';
 }

@@ -6,16 +6,7 @@
  * string and no allocation. The scanner has checked the values, so this code only finds where they end.
  */
 
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COMMA,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  QUOTE,
-  SPACE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
 import { NULL, OBJECT, REPEATED_KEY, SAME_COLUMN_NAME, STRING } from '../../core/cells/cell-kind.ts';
 import type { CellSink } from '../../core/cells/cell-sink.ts';
@@ -166,7 +157,7 @@ export class FlatteningSink extends ForwardingSink {
     let index = -1;
     let isRepeated = false;
     let at = afterBlanks(bytes, start + 1);
-    while (bytes[at] !== CLOSING_BRACE) {
+    while (bytes[at] !== ascii.CLOSING_BRACE) {
       const expected = names.followerOf(index);
       const after = names.match(expected, bytes, at + 1, bytes.length);
       const found = after < 0 ? this.#findMember(owner, bytes, at + 1) : expected;
@@ -185,7 +176,7 @@ export class FlatteningSink extends ForwardingSink {
       }
       member.lastRow = this.#row;
       at = afterBlanks(bytes, at);
-      if (bytes[at] === COMMA) at = afterBlanks(bytes, at + 1);
+      if (bytes[at] === ascii.COMMA) at = afterBlanks(bytes, at + 1);
     }
     return at + 1;
   }
@@ -200,8 +191,8 @@ export class FlatteningSink extends ForwardingSink {
       return end;
     }
     let end = start + 1;
-    while (bytes[end] !== QUOTE && bytes[end] !== BACKSLASH) end++;
-    if (bytes[end] === QUOTE) {
+    while (bytes[end] !== ascii.QUOTE && bytes[end] !== ascii.BACKSLASH) end++;
+    if (bytes[end] === ascii.QUOTE) {
       this.#put(member, STRING, bytes, start + 1, end);
       return end + 1;
     }
@@ -268,16 +259,16 @@ function endOfValue(bytes: Buffer, start: number): number {
   let at = start;
   for (;;) {
     const byte = bytes[at]!;
-    if (byte === QUOTE) at = endOfString(bytes, at);
-    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+    if (byte === ascii.QUOTE) at = endOfString(bytes, at);
+    else if (byte === ascii.OPENING_BRACE || byte === ascii.OPENING_BRACKET) {
       depth++;
       at++;
-    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+    } else if (byte === ascii.CLOSING_BRACE || byte === ascii.CLOSING_BRACKET) {
       // A number or literal ends at the brace of the enclosing object.
       if (depth === 0) return at;
       depth--;
       at++;
-    } else if (depth === 0 && (byte === COMMA || byte <= SPACE)) {
+    } else if (depth === 0 && (byte === ascii.COMMA || byte <= ascii.SPACE)) {
       return at;
     } else {
       at++;

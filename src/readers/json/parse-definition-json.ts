@@ -1,17 +1,4 @@
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COLON,
-  COMMA,
-  isWhiteSpace,
-  LOWER_F,
-  LOWER_T,
-  MINUS,
-  NINE,
-  QUOTE,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { afterBlanks } from './parse-in-turns.ts';
 
 /**
@@ -31,17 +18,17 @@ export function parseDefinitionJson(text: Buffer): unknown {
 function findPlainDefaults(text: Buffer): number[] {
   const bounds: number[] = [];
   for (let at = 0; at < text.length; at++) {
-    if (text[at] !== QUOTE) continue;
+    if (text[at] !== ascii.QUOTE) continue;
     const start = at + 1;
     let hasEscape = false;
-    for (at = start; text[at] !== QUOTE; at++) {
-      if (text[at] !== BACKSLASH) continue;
+    for (at = start; text[at] !== ascii.QUOTE; at++) {
+      if (text[at] !== ascii.BACKSLASH) continue;
       hasEscape = true;
       at++;
     }
     if (!isDefault(text, start, at, hasEscape)) continue;
     const colon = afterBlanks(text, at + 1);
-    if (text[colon] !== COLON) continue;
+    if (text[colon] !== ascii.COLON) continue;
     const value = afterBlanks(text, colon + 1);
     if (!beginsPlainValue(text[value]!)) continue;
     at = value;
@@ -63,11 +50,21 @@ function isDefault(text: Buffer, start: number, end: number, hasEscape: boolean)
 }
 
 function beginsPlainValue(byte: number): boolean {
-  return byte === MINUS || (byte >= ZERO && byte <= NINE) || byte === LOWER_T || byte === LOWER_F;
+  return (
+    byte === ascii.MINUS ||
+    (byte >= ascii.ZERO && byte <= ascii.NINE) ||
+    byte === ascii.LOWER_T ||
+    byte === ascii.LOWER_F
+  );
 }
 
 function endsPlainValue(byte: number): boolean {
-  return byte === COMMA || byte === CLOSING_BRACE || byte === CLOSING_BRACKET || isWhiteSpace(byte);
+  return (
+    byte === ascii.COMMA ||
+    byte === ascii.CLOSING_BRACE ||
+    byte === ascii.CLOSING_BRACKET ||
+    ascii.isWhiteSpace(byte)
+  );
 }
 
 /**
@@ -81,7 +78,7 @@ function withQuotes(text: Buffer, positions: number[]): Buffer {
   let next = 0;
   for (let at = 0; at < text.length; at++) {
     if (at === positions[next]) {
-      quoted[written++] = QUOTE;
+      quoted[written++] = ascii.QUOTE;
       next++;
     }
     quoted[written++] = text[at]!;

@@ -3,16 +3,7 @@
  * but more than a hundred if it has many different keys.
  */
 
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COMMA,
-  isWhiteSpace,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  QUOTE,
-} from '../../core/bytes/ascii.ts';
+import * as ascii from '../../core/bytes/ascii.ts';
 import { pauseForOthers } from '../../core/pause-for-others.ts';
 
 export interface PartParser {
@@ -52,9 +43,9 @@ function endsOfLargeContainers(text: Buffer): Map<number, number> {
   const open: number[] = [];
   for (let at = 0; at < text.length; at++) {
     const byte = text[at];
-    if (byte === QUOTE) at = endOfString(text, at) - 1;
-    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) open.push(at);
-    else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+    if (byte === ascii.QUOTE) at = endOfString(text, at) - 1;
+    else if (byte === ascii.OPENING_BRACE || byte === ascii.OPENING_BRACKET) open.push(at);
+    else if (byte === ascii.CLOSING_BRACE || byte === ascii.CLOSING_BRACKET) {
       const start = open.pop()!;
       if (at + 1 - start > partBytes) ends.set(start, at + 1);
     }
@@ -69,13 +60,13 @@ async function parseLarge(
   ends: ReadonlyMap<number, number>,
   parser: PartParser,
 ): Promise<unknown> {
-  const isObject = text[start] === OPENING_BRACE;
+  const isObject = text[start] === ascii.OPENING_BRACE;
   const container = isObject ? new LargeObject(parser) : new LargeArray();
   const addPart = (from: number, to: number): void => {
     const part = Buffer.allocUnsafe(to - from + 2);
     text.copy(part, 1, from, to);
-    part[0] = isObject ? OPENING_BRACE : OPENING_BRACKET;
-    part[part.length - 1] = isObject ? CLOSING_BRACE : CLOSING_BRACKET;
+    part[0] = isObject ? ascii.OPENING_BRACE : ascii.OPENING_BRACKET;
+    part[part.length - 1] = isObject ? ascii.CLOSING_BRACE : ascii.CLOSING_BRACKET;
     container.add(parser.parse(part, from - 1), from);
   };
   const end = ends.get(start)! - 1;
@@ -86,7 +77,7 @@ async function parseLarge(
     const endOfLarge = ends.get(value);
     if (endOfLarge !== undefined) {
       // The part ends before the comma that comes before this item.
-      if (partStart < at) addPart(partStart, text.lastIndexOf(COMMA, at));
+      if (partStart < at) addPart(partStart, text.lastIndexOf(ascii.COMMA, at));
       const key = isObject ? (JSON.parse(text.toString('utf8', at, endOfString(text, at))) as string) : '';
       container.add(singleItem(key, await parseLarge(text, value, ends, parser), isObject), at);
     }
@@ -149,9 +140,9 @@ function endOfSmall(text: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {
     const byte = text[at];
-    if (byte === QUOTE) at = endOfString(text, at) - 1;
-    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) depth++;
-    else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth--;
+    if (byte === ascii.QUOTE) at = endOfString(text, at) - 1;
+    else if (byte === ascii.OPENING_BRACE || byte === ascii.OPENING_BRACKET) depth++;
+    else if (byte === ascii.CLOSING_BRACE || byte === ascii.CLOSING_BRACKET) depth--;
     else if (depth > 0 || !endsScalar(text[at + 1])) continue;
     if (depth === 0) return at + 1;
   }
@@ -160,23 +151,23 @@ function endOfSmall(text: Buffer, start: number): number {
 function endsScalar(byte: number | undefined): boolean {
   return (
     byte === undefined ||
-    byte === COMMA ||
-    byte === CLOSING_BRACE ||
-    byte === CLOSING_BRACKET ||
-    isWhiteSpace(byte)
+    byte === ascii.COMMA ||
+    byte === ascii.CLOSING_BRACE ||
+    byte === ascii.CLOSING_BRACKET ||
+    ascii.isWhiteSpace(byte)
   );
 }
 
 /** Returns the position after the string that begins at `start`. */
 export function endOfString(text: Buffer, start: number): number {
   let at = start + 1;
-  while (text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+  while (text[at] !== ascii.QUOTE) at += text[at] === ascii.BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
 /** Returns the position of the first byte from `start` on that is not white space. */
 export function afterBlanks(text: Buffer, start: number): number {
   let at = start;
-  while (at < text.length && isWhiteSpace(text[at]!)) at++;
+  while (at < text.length && ascii.isWhiteSpace(text[at]!)) at++;
   return at;
 }
