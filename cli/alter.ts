@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { AlteredTable } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
+import { WrongUse } from './exit-codes.ts';
 import { note, say, sayJson } from './print.ts';
 import { expandPaths, readDefinition } from './source.ts';
 
@@ -29,7 +29,6 @@ export async function alter(line: CommandLine): Promise<number> {
       if (options.json) sayJson(answer);
       else if (!options.quiet) show(`${answer.table.schema}.${name}`, answer.changes, isPlan);
     }
-    return exitCodes.done;
   });
 }
 

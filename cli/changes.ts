@@ -2,19 +2,16 @@
 import type { Client, LoadChanges } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
-import { limitOf } from './loads.ts';
+import { idOf, limitOf } from './loads.ts';
 import { inCount, inThousands, note, say, sayJson } from './print.ts';
 
 export async function changes(line: CommandLine): Promise<number> {
-  const [id, ...others] = line.positionals;
-  if (id === undefined || others.length > 0) throw new WrongUse('Name one load by its ID.');
+  const id = idOf(line);
   const limit = limitOf(line.options);
   return withClient(line, async ({ client }) => {
     const page = await client.changesPage(id, { limit });
     if (line.options.json) sayJson(page);
     else for (const one of linesOf(page)) say(one);
-    return exitCodes.done;
   });
 }
 

@@ -7,7 +7,7 @@ import { addressOf } from '../client/address-of.ts';
 import { type Client, createClient, type Transport } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { awaitEndSignal, Interrupted, unlessEnded } from './end-signals.ts';
-import { WrongUse } from './exit-codes.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
 import { loadServer, type Server } from './load-server.ts';
 import { nodeTransport } from './node-transport.ts';
 import { note } from './print.ts';
@@ -35,9 +35,10 @@ const defaultRetrySeconds = 60;
  */
 export async function withClient(
   { options }: CommandLine,
-  work: (connected: Connected) => Promise<number>,
+  work: (connected: Connected) => Promise<number | undefined>,
   endsItself = false,
 ): Promise<number> {
+  const run = async (one: Connected) => (await work(one)) ?? exitCodes.done;
   const retryMs = retryMsOf(options);
   const profile = readProfile(options.profile as string | undefined);
   const named = (options.url as string | undefined) ?? (process.env.TABLEWRIGHT_URL || undefined);
@@ -57,11 +58,11 @@ export async function withClient(
     } catch (error) {
       throw new WrongUse((error as Error).message);
     }
-    return work(connected({ url, token }, retryMs));
+    return run(connected({ url, token }, retryMs));
   }
   return withEmbedded(options.quiet === true, async (service, ended) => {
-    if (endsItself) return work(connected(service, retryMs, { isEmbedded: true }));
-    return unlessEnded(work(connected(service, retryMs, { isEmbedded: true, ended })));
+    if (endsItself) return run(connected(service, retryMs, { isEmbedded: true }));
+    return unlessEnded(run(connected(service, retryMs, { isEmbedded: true, ended })));
   });
 }
 

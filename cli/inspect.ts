@@ -4,9 +4,9 @@ import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { awaitEndSignal } from './end-signals.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
+import { WrongUse } from './exit-codes.ts';
 import { queryOf } from './load.ts';
-import { inCount, say, sayJson, tableLines } from './print.ts';
+import { inCount, say, sayJson, sayTable } from './print.ts';
 import { noteProblems } from './report-error.ts';
 import { contentOf, expandPaths, openSource } from './source.ts';
 import { passwordsOf } from './workbook-password.ts';
@@ -27,7 +27,6 @@ export async function inspect(line: CommandLine): Promise<number> {
     );
     if (options.json) sayJson(inspected);
     else show(inspected);
-    return exitCodes.done;
   });
 }
 
@@ -37,17 +36,17 @@ function show(inspected: InspectedJson | InspectedSpreadsheet): void {
   const part = 'sheets' in inspected ? inspected.sheet : inspected.data;
   say('');
   const columns = part.definition.columns.map(({ name, type }) => [name, type]);
-  for (const one of tableLines(['column', 'type'], columns)) say(one);
+  sayTable(['column', 'type'], columns);
   say('');
   const rows = part.rows.slice(0, shownRows).map((row) => row.map((cell) => cell ?? ''));
-  for (const one of tableLines(part.header, rows, cellWidth)) say(one);
+  sayTable(part.header, rows, cellWidth);
   noteWarnings(part.warnings);
   noteProblems(part.errors, part.error_count);
 }
 
 function showSheets({ sheets, sheet }: InspectedSpreadsheet): void {
   const rows = sheets.map(({ name, rows: count, columns }) => [name, String(count), String(columns)]);
-  for (const one of tableLines(['sheet', 'rows', 'columns'], rows)) say(one);
+  sayTable(['sheet', 'rows', 'columns'], rows);
   // A text file counts as one sheet without a name.
   if (sheet.name !== '') say(`\nSheet ${sheet.name}:`);
 }

@@ -2,8 +2,8 @@
 import { type Client, hasEnded, type ListedLoad, type Load, resultOf } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
-import { inBytes, inCount, inThousands, note, say, sayJson, tableLines } from './print.ts';
+import { WrongUse } from './exit-codes.ts';
+import { inBytes, inCount, inThousands, note, say, sayJson, sayTable } from './print.ts';
 import { exitCodeOf, reportError } from './report-error.ts';
 
 const defaultLimit = 20;
@@ -31,18 +31,22 @@ export async function loads(line: CommandLine): Promise<number> {
       // The printed JSON already contains the error, so nothing else is printed.
       return options.json ? exitCodeOf(error) : reportError(error);
     }
-    return exitCodes.done;
+    return undefined;
   });
 }
 
-export async function cancel(line: CommandLine): Promise<number> {
-  const [id, ...others] = line.positionals;
+/** Returns the id of the load that the command names. @throws WrongUse */
+export function idOf({ positionals: [id, ...others] }: CommandLine): string {
   if (id === undefined || others.length > 0) throw new WrongUse('Name one load by its ID.');
+  return id;
+}
+
+export async function cancel(line: CommandLine): Promise<number> {
+  const id = idOf(line);
   return withClient(line, async ({ client }) => {
     const load = await client.cancel(id);
     if (line.options.json) sayJson(load);
     else if (!line.options.quiet) say(`Load ${id} will be cancelled.`);
-    return exitCodes.done;
   });
 }
 
@@ -59,7 +63,7 @@ export function limitOf({ limit }: CommandLine['options']): number {
   return count;
 }
 
-async function list(client: Client, { options }: CommandLine): Promise<number> {
+async function list(client: Client, { options }: CommandLine): Promise<undefined> {
   const limit = limitOf(options);
   const rows: string[][] = [];
   for await (const load of client.loads(filterOf(options))) {
@@ -70,8 +74,7 @@ async function list(client: Client, { options }: CommandLine): Promise<number> {
     if (rows.length === limit) break;
   }
   const head = ['id', 'state', 'error', 'table', 'rows read', 'created'];
-  if (!options.json) for (const one of tableLines(head, rows)) say(one);
-  return exitCodes.done;
+  if (!options.json) sayTable(head, rows);
 }
 
 /** Returns the error code of a load. The list of loads does not contain it, so the load is requested. */

@@ -35,6 +35,11 @@ export function removeBar(): void {
   hasBar = false;
 }
 
+/** Prints a table. */
+export function sayTable(...table: Parameters<typeof tableLines>): void {
+  for (const line of tableLines(...table)) say(line);
+}
+
 /**
  * Returns the rows as lines in which each column is as wide as its longest text. Texts longer than `maxWidth` are shortened; in the
  * last column those longer than `lastMaxWidth`.

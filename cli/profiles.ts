@@ -2,9 +2,9 @@
 import type { Client, Profile, ProfileContent } from '../client/client.ts';
 import { type CommandLine, optionOf } from './commands.ts';
 import { withClient } from './connect.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
+import { WrongUse } from './exit-codes.ts';
 import { queryOf } from './load.ts';
-import { say, sayJson, tableLines } from './print.ts';
+import { say, sayJson, sayTable } from './print.ts';
 import { readDefinition } from './source.ts';
 
 export async function profiles(line: CommandLine): Promise<number> {
@@ -21,7 +21,6 @@ export async function profiles(line: CommandLine): Promise<number> {
     throw new WrongUse(`Options of uploads belong to "profiles save".`);
   return withClient(line, async ({ client }) => {
     await work(client, line, name ?? '', content);
-    return exitCodes.done;
   });
 }
 
@@ -34,7 +33,7 @@ const actions = {
       rows.push([name, String(version), schema ?? '', isOwn ? 'yes' : 'no', optionsText(parameters)]);
     }
     const head = ['profile', 'version', 'shared with', 'own', 'options'];
-    if (!options.json) for (const one of tableLines(head, rows)) say(one);
+    if (!options.json) sayTable(head, rows);
   },
 
   async save(client: Client, line: CommandLine, name: string, content: ProfileContent): Promise<void> {

@@ -3,8 +3,8 @@ import type { TableDefinition, TableDescription } from '../client/client.ts';
 import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
-import { exitCodes, WrongUse } from './exit-codes.ts';
-import { inBytes, inThousands, note, say, sayJson, tableLines } from './print.ts';
+import { WrongUse } from './exit-codes.ts';
+import { inBytes, inThousands, note, say, sayJson, sayTable } from './print.ts';
 import { readDefinition } from './source.ts';
 
 export async function create(line: CommandLine): Promise<number> {
@@ -23,7 +23,7 @@ export async function create(line: CommandLine): Promise<number> {
     const { table, warnings = [], differences } = created;
     if (options.json) {
       sayJson(created);
-      return exitCodes.done;
+      return;
     }
     noteWarnings(warnings);
     for (const difference of differences ?? []) note(`different: ${difference}`);
@@ -31,7 +31,6 @@ export async function create(line: CommandLine): Promise<number> {
       say(
         `${table.schema}.${table.name} ${differences ? 'already exists, and is unchanged' : 'is created'}.`,
       );
-    return exitCodes.done;
   });
 }
 
@@ -41,7 +40,6 @@ export async function describe(line: CommandLine): Promise<number> {
     const described = await client.describeTable(name, schemaOf(line));
     if (line.options.json) sayJson(described);
     else show(described.table);
-    return exitCodes.done;
   });
 }
 
@@ -55,7 +53,6 @@ export async function drop(line: CommandLine): Promise<number> {
     const done = isTrial ? 'could be dropped' : 'is dropped';
     if (options.json) sayJson({ table: name, outcome: isTrial ? 'checked' : 'committed' });
     else if (!options.quiet) say(`${name} ${done}.`);
-    return exitCodes.done;
   });
 }
 
@@ -71,7 +68,6 @@ export async function rename(line: CommandLine): Promise<number> {
     const renamed = await client.renameTable(name, change, schemaOf(line));
     if (options.json) sayJson(renamed);
     else if (!options.quiet) say(`${name} is now ${renamed.table.schema}.${renamed.table.name}.`);
-    return exitCodes.done;
   });
 }
 
@@ -89,9 +85,7 @@ export async function list(line: CommandLine): Promise<number> {
         bytes === null ? '' : inBytes(bytes),
       ]);
     }
-    if (!line.options.json)
-      for (const one of tableLines(['schema', 'table', 'rows (estimated)', 'size'], rows)) say(one);
-    return exitCodes.done;
+    if (!line.options.json) sayTable(['schema', 'table', 'rows (estimated)', 'size'], rows);
   });
 }
 
@@ -105,13 +99,12 @@ export async function rows(line: CommandLine): Promise<number> {
     });
     if (line.options.json) {
       for (const row of found.rows) sayJson(row);
-      return exitCodes.done;
+      return;
     }
     const names = Object.keys(found.rows[0] ?? {});
     const cells = found.rows.map((row) => names.map((column) => cellText(row[column])));
     if (names.length === 0) say(`${name} has no rows.`);
-    else for (const one of tableLines(names, cells)) say(one);
-    return exitCodes.done;
+    else sayTable(names, cells);
   });
 }
 
@@ -137,7 +130,7 @@ function show({ schema, name, columns, constraints, indexes = [] }: TableDescrip
     column.is_nullable ? '' : 'NOT NULL',
     column.default ?? '',
   ]);
-  for (const one of tableLines(['column', 'type', '', 'default'], rows)) say(one);
+  sayTable(['column', 'type', '', 'default'], rows);
   const { primary_key: primaryKey, unique, foreign_keys: foreignKeys } = constraints;
   if (primaryKey.columns.length > 0) say(`primary key: ${primaryKey.columns.join(', ')}`);
   for (const key of unique) say(`unique: ${key.columns.join(', ')}`);

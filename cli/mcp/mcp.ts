@@ -8,7 +8,7 @@ import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/
 import { ConnectionError, ProblemError } from '../../client/client.ts';
 import type { CommandLine } from '../commands.ts';
 import { withClient } from '../connect.ts';
-import { exitCodes, WrongUse } from '../exit-codes.ts';
+import { WrongUse } from '../exit-codes.ts';
 import { version } from '../program.ts';
 import { errorDocument } from '../report-error.ts';
 import { describeTools } from './tool-schemas.ts';
@@ -52,7 +52,6 @@ export async function mcp(line: CommandLine): Promise<number> {
     });
     await once(process.stdin, 'close');
     await handle.close();
-    return exitCodes.done;
   });
 }
 
