@@ -460,6 +460,11 @@ export const tokenErrors: ErrorCode[] = [
 /** The error codes of every endpoint that takes an `Idempotency-Key`. */
 export const keyErrors: ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-reused', 'not-enabled'];
 
+/** Returns the documentation of an answer in JSON. */
+export function jsonAnswer(description: string, schema: Type.TSchema, headers?: object) {
+  return { description, ...(headers && { headers }), content: { 'application/json': { schema } } };
+}
+
 /** The error codes of every endpoint that reads a small body of JSON. */
 export const bodyErrors: ErrorCode[] = [
   'invalid-json',

@@ -19,6 +19,7 @@ import {
   idempotencyHeader,
   ifMatchHeader,
   ifNoneMatchHeader,
+  jsonAnswer,
   keyErrors,
   problemResponses,
   tableErrors,
@@ -76,15 +77,11 @@ const documentation = {
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
   response: {
-    200: {
-      description: 'The table as it is now, and its changes. With `dry_run`: the table before them.',
-      content: { 'application/json': { schema: Altered } },
-    },
-    201: {
-      description: 'Created.',
-      headers: tableLocationHeader,
-      content: { 'application/json': { schema: Altered } },
-    },
+    200: jsonAnswer(
+      'The table as it is now, and its changes. With `dry_run`: the table before them.',
+      Altered,
+    ),
+    201: jsonAnswer('Created.', Altered, tableLocationHeader),
     ...problemResponses(
       ...tableErrors,
       'table-not-found',

@@ -12,7 +12,7 @@ import {
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { requireScope } from '../tokens/auth.ts';
 
 export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): void {
@@ -28,7 +28,7 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         security: [{ bearer: [] }],
         params: LoadPath,
         response: {
-          202: { description: 'The load ends soon.', content: { 'application/json': { schema: Load } } },
+          202: jsonAnswer('The load ends soon.', Load),
           ...problemResponses(...tokenErrors, 'load-not-found', 'load-ended', 'database-busy', 'not-enabled'),
         },
       },

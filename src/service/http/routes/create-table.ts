@@ -20,6 +20,7 @@ import {
   bodyErrors,
   encodingHeader,
   idempotencyHeader,
+  jsonAnswer,
   keyErrors,
   problemResponses,
   tableErrors,
@@ -104,15 +105,8 @@ const documentation = {
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
   response: {
-    200: {
-      description: 'With `if_not_exists=true`: the table already existed and is unchanged.',
-      content: { 'application/json': { schema: Found } },
-    },
-    201: {
-      description: 'Created.',
-      headers: tableLocationHeader,
-      content: { 'application/json': { schema: Created } },
-    },
+    200: jsonAnswer('With `if_not_exists=true`: the table already existed and is unchanged.', Found),
+    201: jsonAnswer('Created.', Created, tableLocationHeader),
     ...problemResponses(
       ...tableErrors,
       ...bodyErrors,

@@ -9,7 +9,7 @@ import {
   shownLoad,
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 
 export function describeLoadRoute(app: FastifyInstance, context: HttpContext): void {
   app.get(
@@ -24,7 +24,7 @@ export function describeLoadRoute(app: FastifyInstance, context: HttpContext): v
         security: [{ bearer: [] }],
         params: LoadPath,
         response: {
-          200: { description: 'The load.', content: { 'application/json': { schema: Load } } },
+          200: jsonAnswer('The load.', Load),
           ...problemResponses(...tokenErrors, 'load-not-found', 'database-busy', 'not-enabled'),
         },
       },

@@ -6,7 +6,7 @@ import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { definitionTag } from '../answers/definition-tag.ts';
 import { describeAlone } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
-import { etagHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { etagHeader, jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = Type.Object({ schema: schemaParameter });
@@ -27,11 +27,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         params: TablePath,
         querystring: Query,
         response: {
-          200: {
-            description: 'The table.',
-            headers: etagHeader,
-            content: { 'application/json': { schema: Described } },
-          },
+          200: jsonAnswer('The table.', Described, etagHeader),
           ...problemResponses(...tableErrors, 'table-not-found'),
         },
       },

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { version } from '../../../program-files.ts';
 import { type HttpContext, requireReady } from '../context.ts';
-import { problemResponses } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses } from '../openapi/openapi.ts';
 
 const Status = Type.Object(
   { status: Type.String({ description: '`alive` or `ready`.' }) },
@@ -34,7 +34,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         summary: 'Alive',
         description: 'Answers while the process runs. It checks nothing else.',
         security: [],
-        response: { 200: { description: 'Alive.', content: { 'application/json': { schema: Status } } } },
+        response: { 200: jsonAnswer('Alive.', Status) },
       },
     },
     async () => ({ status: 'alive' }),
@@ -50,7 +50,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
           'Answers 200 while the database accepts changes. Answers 503 within two seconds if the database does not answer or is read-only, as a standby is, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.',
         security: [],
         response: {
-          200: { description: 'Ready.', content: { 'application/json': { schema: Status } } },
+          200: jsonAnswer('Ready.', Status),
           ...problemResponses('token-keys-unavailable'),
         },
       },
@@ -72,7 +72,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         description: 'Answers the version of the service. The version of the HTTP interface is in its paths.',
         security: [],
         response: {
-          200: { description: 'The version.', content: { 'application/json': { schema: Version } } },
+          200: jsonAnswer('The version.', Version),
         },
       },
     },

@@ -9,6 +9,7 @@ import type { HttpContext } from '../context.ts';
 import {
   ColumnCounts,
   encodingHeader,
+  jsonAnswer,
   LocatedProblem,
   problemResponses,
   tokenErrors,
@@ -184,10 +185,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: {
-          200: {
-            description: 'What the file contains.',
-            content: { 'application/json': { schema: Inspected } },
-          },
+          200: jsonAnswer('What the file contains.', Inspected),
           ...problemResponses(...tokenErrors, ...spreadsheetErrors, 'profile-not-found', 'not-enabled'),
         },
       },

@@ -9,6 +9,7 @@ import type { HttpContext } from '../context.ts';
 import {
   ColumnCounts,
   encodingHeader,
+  jsonAnswer,
   LocatedProblem,
   problemResponses,
   tokenErrors,
@@ -109,10 +110,7 @@ const documentation = {
   headers: encodingHeader,
   body: { content: { 'application/json': { schema: Body }, 'application/x-ndjson': { schema: Lines } } },
   response: {
-    200: {
-      description: 'What the body contains.',
-      content: { 'application/json': { schema: Inspected } },
-    },
+    200: jsonAnswer('What the body contains.', Inspected),
     ...problemResponses(...errors),
   },
 };

@@ -6,7 +6,7 @@ import { type ListedTable, listTables } from '../../tables/list-tables.ts';
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = Type.Object({
@@ -70,10 +70,7 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
         security: [{ bearer: [] }],
         querystring: Query,
         response: {
-          200: {
-            description: 'The tables, in pages.',
-            content: { 'application/json': { schema: Listed } },
-          },
+          200: jsonAnswer('The tables, in pages.', Listed),
           ...problemResponses(...tableErrors),
         },
       },

@@ -5,7 +5,7 @@ import { type ListedType, listTypes, maxListedLabels, typeKinds } from '../../ta
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { allowsSchema } from '../tokens/auth.ts';
 
@@ -76,10 +76,7 @@ export function listTypesRoute(app: FastifyInstance, context: HttpContext): void
         security: [{ bearer: [] }],
         querystring: Query,
         response: {
-          200: {
-            description: 'The types, in pages.',
-            content: { 'application/json': { schema: Listed } },
-          },
+          200: jsonAnswer('The types, in pages.', Listed),
           ...problemResponses(...tableErrors),
         },
       },

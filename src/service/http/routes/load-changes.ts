@@ -25,7 +25,7 @@ import {
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = pageQuery('changes', maxListedChanges);
@@ -99,11 +99,7 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
         params: LoadPath,
         querystring: Query,
         response: {
-          200: {
-            description: 'The changes.',
-            headers: pageHeaders,
-            content: { 'application/json': { schema: LoadChanges } },
-          },
+          200: jsonAnswer('The changes.', LoadChanges, pageHeaders),
           ...problemResponses(
             ...tokenErrors,
             'permission-denied',

@@ -17,7 +17,7 @@ import {
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, csvHeader, csvLineOf } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
-import { LocatedProblem, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, LocatedProblem, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { prefersCsv } from '../wire/accept.ts';
 
@@ -54,11 +54,7 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
         params: LoadPath,
         querystring: Query,
         response: {
-          200: {
-            description: 'The problems.',
-            headers: pageHeaders,
-            content: { 'application/json': { schema: LoadProblems } },
-          },
+          200: jsonAnswer('The problems.', LoadProblems, pageHeaders),
           ...problemResponses(
             ...tokenErrors,
             'invalid-parameter',

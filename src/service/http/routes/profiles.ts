@@ -14,7 +14,7 @@ import { readPlace, writePlace } from '../answers/list-places.ts';
 import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { bodyErrors, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { ProfileBody, readProfileBody } from '../profiles/profile-body.ts';
 import { profileName, readerOf } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
@@ -95,11 +95,6 @@ const changeErrors = [
   'precondition-failed',
 ] as const;
 const tag = { ETag: { type: 'string', description: 'The version, for `If-Match`.' } };
-const answer = (description: string, schema: Type.TSchema, headers = {}) => ({
-  description,
-  headers,
-  content: { 'application/json': { schema } },
-});
 const documented = (operationId: string, summary: string, description: string, ...errors: ErrorCode[]) => ({
   operationId,
   tags: ['profiles'],
@@ -137,8 +132,8 @@ export function saveProfileRoute(app: FastifyInstance, context: HttpContext): vo
     headers: conditions,
     body: ProfileBody,
     response: {
-      200: answer('The profile, with its version.', ShownProfile, tag),
-      201: answer('The profile was created.', ShownProfile, tag),
+      200: jsonAnswer('The profile, with its version.', ShownProfile, tag),
+      201: jsonAnswer('The profile was created.', ShownProfile, tag),
       ...response,
     },
   };
@@ -184,7 +179,7 @@ function listRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
     ...about,
     querystring: List,
-    response: { 200: answer('The profiles.', ProfilePage), ...response },
+    response: { 200: jsonAnswer('The profiles.', ProfilePage), ...response },
   };
   app.get('/api/v1/profiles', { schema }, async (request, reply) => {
     const { name, limit, after } = parseQuery(request.query);
@@ -223,7 +218,7 @@ function readRoute(app: FastifyInstance, context: HttpContext): void {
     ...about,
     params: ProfilePath,
     querystring: Read,
-    response: { 200: answer('The profile.', ShownProfile, tag), ...response },
+    response: { 200: jsonAnswer('The profile.', ShownProfile, tag), ...response },
   };
   app.get('/api/v1/profiles/:name', { schema }, async (request, reply) => {
     const { shared_with: shared, version } = parseQuery(request.query);

@@ -21,7 +21,7 @@ import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidWebhook, readWebhookBody, WebhookBody } from '../events/webhook-body.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { bodyErrors, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 
@@ -98,9 +98,6 @@ const DeliveryQuery = Type.Object({
   }),
 });
 
-const answers = (status: number, description: string, schema: Type.TSchema) => ({
-  [status]: { description, content: { 'application/json': { schema } } },
-});
 const usualErrors = [...tokenErrors, 'database-busy', 'not-enabled'] as const;
 const documented = (operationId: string, summary: string, description: string) => ({
   operationId,
@@ -120,7 +117,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     ),
     body: WebhookBody,
     response: {
-      ...answers(201, 'The webhook.', CreatedWebhook),
+      201: jsonAnswer('The webhook.', CreatedWebhook),
       ...problemResponses(...usualErrors, 'schema-forbidden', ...bodyErrors, 'invalid-webhook'),
     },
   };
@@ -181,8 +178,7 @@ function listRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
     ...documented('listWebhooks', 'List Webhooks', 'Lists the webhooks of the subject of the token.'),
     response: {
-      ...answers(
-        200,
+      200: jsonAnswer(
         'The webhooks.',
         Type.Object({ webhooks: Type.Array(ListedWebhook) }, { title: 'WebhookList' }),
       ),
@@ -205,7 +201,7 @@ function deleteRoute(app: FastifyInstance, context: HttpContext): void {
     ),
     params: WebhookPath,
     response: {
-      ...answers(200, 'The webhook that was removed.', Webhook),
+      200: jsonAnswer('The webhook that was removed.', Webhook),
       ...problemResponses(...usualErrors, 'webhook-not-found'),
     },
   };
@@ -231,8 +227,7 @@ function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
     params: WebhookPath,
     querystring: DeliveryQuery,
     response: {
-      ...answers(
-        200,
+      200: jsonAnswer(
         'The deliveries.',
         Type.Object({ deliveries: Type.Array(Delivery) }, { title: 'DeliveryList' }),
       ),
@@ -267,7 +262,7 @@ function pingRoute(app: FastifyInstance, context: HttpContext): void {
     ),
     params: WebhookPath,
     response: {
-      ...answers(202, 'The event is being sent.', Ping),
+      202: jsonAnswer('The event is being sent.', Ping),
       ...problemResponses(...usualErrors, 'webhook-not-found', 'invalid-webhook'),
     },
   };
