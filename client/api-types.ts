@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 656f497840173eb4c87bba3de01251046db7f2afda183d649b17eca740a8fbe3.
+// The structure of the OpenAPI document has the SHA-256 7bed9519f656c5d02decae896e622b86b497b8cf2ae3f70831c19c086be481da.
 
 export interface paths {
   '/healthz': {
@@ -1987,6 +1987,10 @@ export interface components {
       /** @description Send it as `after` to get the next page. null: this is the last page. */
       next: string | null;
     };
+    /** @description The parameters of the request, with those of its profile. null: they are not known. */
+    LoadParameters: {
+      [key: string]: unknown;
+    };
     /** @description The answer of the upload, after the load has ended. null: nobody was left to be answered. */
     LoadAnswer: {
       /** @description The HTTP status. */
@@ -2047,9 +2051,7 @@ export interface components {
       created_at: string;
       started_at: string | null;
       ended_at: string | null;
-      parameters?: {
-        [key: string]: unknown;
-      } | null;
+      parameters?: components['schemas']['LoadParameters'] | null;
       answer?: components['schemas']['LoadAnswer'] | null;
     };
     LoadProblems: {

@@ -77,11 +77,15 @@ export const Load = Type.Object(
     parameters: Type.Optional(
       nullable(
         Type.Record(Type.String(), Type.Unknown(), {
+          title: 'LoadParameters',
           description: 'The parameters of the request, with those of its profile. null: they are not known.',
         }),
       ),
     ),
-    answer: Type.Optional(nullable(answered)) }, { title: 'Load' });
+    answer: Type.Optional(nullable(answered)),
+  },
+  { title: 'Load' },
+);
 
 /** Returns a load as the answers show it. */
 export function shownLoad(view: LoadView): Record<string, unknown> {
@@ -104,7 +108,9 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     started_at: view.startedAt,
     ended_at: view.endedAt,
     ...(view.answer !== undefined && {
-      parameters: view.parameters ?? null, answer: view.answer && shownAnswer(view.answer) }),
+      parameters: view.parameters ?? null,
+      answer: view.answer && shownAnswer(view.answer),
+    }),
   };
 }
 
