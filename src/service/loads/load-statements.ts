@@ -47,7 +47,8 @@ const columns = {
 };
 
 /** The columns that are written only once. */
-const fixed = 'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
+const fixed =
+  'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
