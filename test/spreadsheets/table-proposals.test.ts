@@ -102,6 +102,26 @@ test('header_row=auto reads rows of values without a header, and says so', async
   ]);
 });
 
+test('header_row=auto joins a row of units to the names, and the columns keep their types', async () => {
+  const rows: CellSpec[][] = [
+    ['Item', 'Weight', 'Share'],
+    [null, 'kg', '%'],
+    ['Bolt', 1, 2.5],
+    ['Nut', 3, 4.5],
+  ];
+  const { body } = await upload(sheetOf(rows), '?header_row=auto');
+  assert.deepEqual(
+    body.table.columns.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`),
+    ['Item text', 'Weight kg bigint', 'Share % numeric'],
+  );
+  assert.match(
+    body.load.warnings[0].detail,
+    /^Rows 1 and 2 were joined for each column, and read as the header/,
+  );
+  const code = await upload(sheetOf([rows[0]!, ['X', 'kg', 3], ...rows.slice(2)]), '?header_row=auto');
+  assert.deepEqual([code.body.load.header_row, code.body.load.rows], [1, 3]);
+});
+
 test('the rows of a header are joined, and problems name the rows of the sheet', async () => {
   const rows: CellSpec[][] = [
     ['Report'],
