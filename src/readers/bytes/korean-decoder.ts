@@ -4,8 +4,6 @@
  * is below A1, in the order of Unicode.
  */
 
-import type { ChunkDecoder } from './text-encoding.ts';
-
 /** The second bytes of the pairs with a first byte up to A0, and of those with a higher one. */
 const trails = Buffer.from([...range(0x41, 0x5a), ...range(0x61, 0x7a), ...range(0x81, 0xfe)]);
 const trailsAbove = trails.indexOf(0xa1);
@@ -13,7 +11,10 @@ const firstLead = 0x81;
 const leadsBelow = 0xa1 - firstLead;
 
 /** Signs that were added to KS X 1001 later. */
-const addedSigns: Record<number, string> = { 41702: '€', 41703: '®' };
+const addedSigns = new Map([
+  [0xa2e6, '€'],
+  [0xa2e7, '®'],
+]);
 const noCharacter = Buffer.of(0xff);
 
 function range(first: number, last: number): number[] {
@@ -29,14 +30,19 @@ function otherSyllables(): string[] {
     .filter((syllable) => !known.has(syllable));
 }
 
-export class KoreanDecoder implements ChunkDecoder {
-  readonly #inner: ChunkDecoder;
+interface Decoder {
+  decode(chunk: Buffer): Buffer;
+  finish(): void;
+}
+
+export class KoreanDecoder {
+  readonly #inner: Decoder;
   readonly #syllables = otherSyllables();
   /** The first byte of a pair that the end of the last chunk has cut. */
   #cut: Buffer = Buffer.alloc(0);
 
   /** @param inner decodes all other characters */
-  constructor(inner: ChunkDecoder) {
+  constructor(inner: Decoder) {
     this.#inner = inner;
   }
 
@@ -49,7 +55,7 @@ export class KoreanDecoder implements ChunkDecoder {
       if (bytes[at]! < 0x80) at++;
       else if (at + 1 === bytes.length) break;
       else {
-        const character = addedSigns[bytes.readUInt16BE(at)] ?? this.#syllableAt(bytes, at);
+        const character = addedSigns.get(bytes.readUInt16BE(at)) ?? this.#syllableAt(bytes, at);
         if (character !== undefined) {
           parts.push(this.#inner.decode(bytes.subarray(from, at)), Buffer.from(character));
           from = at + 2;
