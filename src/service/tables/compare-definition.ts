@@ -171,7 +171,7 @@ export async function describeAlone(
   client: ClientBase,
   prepared: PreparedTable,
   extraFunctions: readonly string[],
-  onMade: (relation: string) => Promise<void> = async () => {},
+  onMade: (relation: string, temporaryName: string) => Promise<void> = async () => {},
 ): Promise<TableDescription> {
   const temporaryName = randomName('comparison');
   try {
@@ -180,7 +180,7 @@ export async function describeAlone(
       const indexes = prepared.indexes.map((index) => createIndex(relation, index, undefined));
       const statements = [createTemporaryTable(prepared, temporaryName), ...indexes];
       await pipeline(client, apartInCallersPath(...statements));
-      await onMade(relation);
+      await onMade(relation, temporaryName);
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
       const { schema, name } = prepared;
       const description = await toDescription(schema, name, facts!, extraFunctions, undefined);

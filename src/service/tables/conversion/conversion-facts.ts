@@ -38,14 +38,19 @@ export async function readTargetColumns(
       await client.query(
         `CREATE TEMPORARY TABLE ${quoteIdentifier(table)} (${columns.join(', ')}) ON COMMIT DROP`,
       );
-      const { rows } = await client.query<{ schema: string }>(
-        'SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()',
-      );
-      return readLoadColumns(client, rows[0]!.schema, table);
+      return readTemporaryColumns(client, table);
     });
   } catch (error) {
     throw await asLackOfTemporary(client, error);
   }
+}
+
+/** Returns the columns of a temporary table of this session. */
+export async function readTemporaryColumns(client: ClientBase, table: string): Promise<LoadColumn[]> {
+  const { rows } = await client.query<{ schema: string }>(
+    'SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()',
+  );
+  return readLoadColumns(client, rows[0]!.schema, table);
 }
 
 const TEXT = 25;

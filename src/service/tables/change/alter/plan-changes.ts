@@ -1,12 +1,13 @@
 /** Plans the changes that make a table what a definition says. It changes nothing. */
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../../core/errors.ts';
+import type { LoadColumn } from '../../../../encoding/columns/load-column.ts';
 import { runAndUndo } from '../../../postgres/savepoints.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
 import { admitChanges, readShape } from '../../change-memory.ts';
 import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
-import { readCastFacts, readTargetColumns } from '../../conversion/conversion-facts.ts';
+import { readCastFacts, readTargetColumns, readTemporaryColumns } from '../../conversion/conversion-facts.ts';
 import { planConversion } from '../../conversion/plan-conversion.ts';
 import type { TableDescription } from '../../definition.ts';
 import { DefinitionProblems } from '../../definition-problems.ts';
@@ -19,6 +20,7 @@ import { goneMeanwhile } from '../found-table.ts';
 import { type AlterFacts, findDependents, readAlterFacts, renameInDescription } from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
+import { type CostlyColumn, costlyColumns } from './costly-values.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
 import { refuseInCitus } from './refuse-in-citus.ts';
@@ -35,6 +37,8 @@ export interface Plan {
   changes: Change[];
   comparison: Comparison;
   target: Target;
+  /** The columns whose values are measured before the changes. */
+  costly: CostlyColumn[];
 }
 
 /**
@@ -67,7 +71,7 @@ export async function planChanges(
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
   await refuseDependentsOf(client, table, changes, matched);
-  return { changes, comparison, target };
+  return { changes, comparison, target, costly: target.costly };
 }
 
 /** The changes that leave the columns and checks of the table as they are. */
@@ -85,18 +89,21 @@ async function readTarget(
   { sent, matched }: Comparison,
   options: PrepareOptions,
   problems: DefinitionProblems,
-): Promise<Target & { addedTrees: number }> {
+): Promise<Target & { addedTrees: number; costly: CostlyColumn[] }> {
+  const before = await readLoadColumns(client, options.schema, options.name);
   const read = async (table: unknown) => {
     const resolved = await resolveDefinition(client, { ...options, table });
     for (const problem of await problems.list()) resolved.problems.add(problem);
     const prepared = await checkDefinition(client, resolved);
     resolved.admitSequences();
     let addedTrees = 0;
-    const measure = async (relation: string) => {
+    let costly: CostlyColumn[] = [];
+    const measure = async (relation: string, temporaryName: string) => {
       addedTrees = (await readShape(client, relation)).trees;
+      costly = costlyColumns(before, await readTemporaryColumns(client, temporaryName), matched.oldNames);
     };
     const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
-    return { prepared, described, addedTrees };
+    return { prepared, described, addedTrees, costly };
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);
@@ -119,19 +126,18 @@ async function readTarget(
     target = await read({ ...whole, columns });
   }
   const names = retyped.map(({ name }) => name);
-  return { ...target, conversions: await readConversions(client, target, names, matched) };
+  return { ...target, conversions: await readConversions(client, target, names, before, matched) };
 }
 
 async function readConversions(
   client: ClientBase,
   { prepared }: Pick<Target, 'prepared'>,
   names: string[],
+  before: LoadColumn[],
   { oldNames }: MatchedColumns,
 ): Promise<Map<string, Conversion | NoConversion>> {
   if (names.length === 0) return new Map();
-  const from = new Map(
-    (await readLoadColumns(client, prepared.schema, prepared.name)).map((column) => [column.name, column]),
-  );
+  const from = new Map(before.map((column) => [column.name, column]));
   const columns = names.map((name) => prepared.columns.find((column) => column.name === name)!);
   const to = await runAndUndo(client, 'types', () => readTargetColumns(client, columns));
   // The columns are renamed before their types change.

@@ -25,6 +25,7 @@ import { findBrokenRows, type NewRule } from '../broken-rows.ts';
 import { changedMeanwhile } from '../found-table.ts';
 import { readNamedRows } from '../named-rows.ts';
 import { type Change, locks, mergeStatements } from './change.ts';
+import { findCostlyValues } from './costly-values.ts';
 import { differencesAfter } from './diff-definition.ts';
 import { matchColumns } from './match-columns.ts';
 import type { FoundTable, Plan } from './plan-changes.ts';
@@ -99,6 +100,7 @@ class Run {
 
   all(): Promise<ChangedTable> {
     return this.#underLock(async () => {
+      await this.#refuseCostlyValues();
       const firstType = this.#changes.findIndex(({ conversion }) => conversion !== undefined);
       await this.#make(this.#changes.slice(0, Math.max(firstType, 0)));
       const losses = firstType === -1 ? [] : await this.#checkValues();
@@ -155,6 +157,19 @@ class Run {
     const { maxLockMs, statementTimeoutMs } = this.#options;
     if (maxLockMs !== undefined)
       await this.#client.query(`SET LOCAL statement_timeout = ${statementTimeoutMs}`);
+  }
+
+  /** @throws AppError `invalid-data` */
+  async #refuseCostlyValues(): Promise<void> {
+    const { costly } = this.#plan;
+    if (costly.length === 0) return;
+    const problems = new Problems();
+    const rows = await this.#readNamedRows();
+    for (const column of costly) {
+      await this.#limitTime();
+      await findCostlyValues(this.#client, rows, column, problems);
+    }
+    problems.throwIfAny();
   }
 
   /** Finds the values that cannot follow their types. @throws AppError `invalid-data` */

@@ -1,0 +1,132 @@
+/**
+ * Finds stored values that PostgreSQL must not read as another type, or for a new index or expression, because it would need too much memory or time
+ * and could not be interrupted. Uploads refuse such values before they are stored (encoding/columns/reading-cost.ts). Here SQL counts their parts,
+ * less exactly, but never fewer.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ClientBase } from 'pg';
+import { higherCost } from '../../../../encoding/columns/key-cost.ts';
+import type { ColumnType, LoadColumn } from '../../../../encoding/columns/load-column.ts';
+import { addCost, MOST_UNITS, ownCost, type ReadingCost } from '../../../../encoding/columns/reading-cost.ts';
+import { MOST_PAIRS } from '../../../../encoding/columns/sort-cost.ts';
+import { describeCellProblem, TOO_COSTLY } from '../../../../encoding/problems/cell-problems.ts';
+import { type Problems, shortenValue } from '../../../../encoding/problems/problems.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../postgres/sql.ts';
+import { outputOf } from '../../conversion/conversion.ts';
+import { countRows, keyOf, keyValues, type NamedRows } from '../named-rows.ts';
+
+/** A column whose values PostgreSQL reads in a new way. */
+export interface CostlyColumn {
+  /** The name before the changes. */
+  name: string;
+  type: ColumnType;
+  cost: ReadingCost;
+}
+
+/**
+ * Returns the columns that cost more after the changes.
+ *
+ * @param after the columns of an empty table with what the definition says. It lacks the expressions that stay
+ * @param oldNames the names before the changes, by the new ones; new columns are missing
+ */
+export function costlyColumns(
+  before: LoadColumn[],
+  after: LoadColumn[],
+  oldNames: ReadonlyMap<string, string>,
+): CostlyColumn[] {
+  const existing = new Map(before.map((column) => [column.name, column.type]));
+  return after.flatMap(({ name: newName, type }) => {
+    const name = oldNames.get(newName);
+    const old = name === undefined ? undefined : existing.get(name);
+    if (name === undefined || old === undefined) return [];
+    const cost = costOf(type, higherCost(type.keyCost, old.keyCost));
+    const isFree = isDeepStrictEqual(cost, ownCost(0));
+    return isFree || isDeepStrictEqual(cost, costOf(old, old.keyCost)) ? [] : { name, type, cost };
+  });
+}
+
+function costOf({ cost = ownCost(0) }: ColumnType, keyCost: ColumnType['keyCost']): ReadingCost {
+  const whole = { ...cost };
+  if (keyCost !== undefined) addCost(whole, { ...ownCost(0), ...keyCost });
+  return whole;
+}
+
+/** Adds a problem for each value that costs too much. The table must still have its old names and types. */
+export async function findCostlyValues(
+  client: ClientBase,
+  rows: NamedRows,
+  { name, type, cost }: CostlyColumn,
+  problems: Problems,
+): Promise<void> {
+  const value = `t.${quoteIdentifier(name)}`;
+  const query = `
+SELECT true AS is_problem, ${keyValues(rows, (column) => `t.${quoteIdentifier(column)}`)} AS key,
+  ${rows.areShown ? `left(${outputOf(value)}, 200)` : 'NULL'} AS value
+FROM ${quoteQualified(rows.schema, rows.name)} t WHERE ${value} IS NOT NULL AND NOT ${isCheap(outputOf(value), cost)}`;
+  const found = await countRows<{ key: string[] | null; value: string | null }>(client, query);
+  for (const { key, value: text } of found.listed.slice(0, rows.areShown ? undefined : 1))
+    problems.add({
+      ...(key !== null && { key: keyOf(rows, key) }),
+      column: name,
+      ...(text !== null && { value: shortenValue(text) }),
+      ...describeCellProblem(TOO_COSTLY, type),
+    });
+  const described = rows.areShown ? found.listed.length : Math.min(found.listed.length, 1);
+  problems.addUnlisted(found.problems - described, name, describeCellProblem(TOO_COSTLY, type).code);
+}
+
+/** Shorter texts are always cheap, except for names of time zones and regular expressions. */
+const SHORT_BYTES = 1000;
+/** A number with an exponent may have 131,072 digits, and the numbers of a row 16 MiB (encoders/row-cost.ts). */
+const DIGITS_OF_EXPONENT = 131_072;
+const MOST_DIGITS = 16 * 1024 * 1024;
+/** A value is read to be checked, to be compared and to be converted, and its texts are held meanwhile. */
+const MOST_UNITS_HERE = MOST_UNITS / 4;
+
+/** Returns the condition that the text is within the limits for the cost. */
+function isCheap(text: string, cost: ReadingCost): string {
+  const ofAll = ['true'];
+  if (cost.hasZones)
+    ofAll.push(`${text} !~ ${quoteLiteral(String.raw`[[:alpha:]>]{2}["\\]*[-+]?["\\]*[0-9]`)}`);
+  if (cost.hasPatterns) ofAll.push(`${text} !~ ${quoteLiteral(String.raw`like_regex|\\`)}`);
+  const structure = cost.isJson
+    ? `regexp_replace(${text}, ${quoteLiteral(String.raw`"(?:[^"\\]|\\.)*"`)}, '', 'g')`
+    : text;
+  return `(${ofAll.join(' AND ')} AND CASE WHEN octet_length(${text}) <= ${SHORT_BYTES} THEN true ELSE
+  (SELECT ${limitsOf(cost).join(' AND ')} FROM (SELECT ${structure} AS s, octet_length(${text})::float8 AS bytes OFFSET 0) AS x) END)`;
+}
+
+/** Returns the conditions for a longer text: `x.s` is the text, of JSON without strings, and `x.bytes` its length. */
+function limitsOf(cost: ReadingCost): string[] {
+  const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits } = cost;
+  const { keyTime, partTime, wordTime, textTime } = cost;
+  const count = (pattern: string) => `regexp_count(x.s, ${quoteLiteral(pattern)})::float8`;
+  const pairs = (number: string) => `${number} * (${number} + x.bytes / 32)`;
+  const sum = (terms: [factor: number, of: () => string][]) =>
+    terms.flatMap(([factor, of]) => (factor > 0 ? `${factor} * ${of()}` : [])).join(' + ') || '0';
+  const commas = () => count(String.raw`,|\\u`);
+  const units = sum([
+    [partUnits, commas],
+    [objectUnits, () => count('[{]')],
+    [bracketUnits, () => count('\\[')],
+  ]);
+  const sorting = sum([
+    [keyTime, () => pairs(count(String.raw`:|\\u`))],
+    [partTime, () => pairs(count(String.raw`[,:]|\\u`))],
+    [wordTime, () => pairs(count(String.raw`[[:space:]']+|\\u`))],
+    [wordTime / 2, () => `${count('[,:]')} * least(${count('[,:]')}, 16384)`],
+    [textTime, () => pairs(count('[[:alnum:]]+|[^[:ascii:]]'))],
+  ]);
+  const digits = sum([
+    [cost.hasNumbers ? DIGITS_OF_EXPONENT : 0, () => count(String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]|\\u`)],
+    [partDigits, () => `(${commas()} + 1)`],
+  ]);
+  return [
+    `x.bytes <= ${Math.min(mostBytes, MOST_UNITS_HERE / unitsPerByte)}`,
+    `${units} <= ${MOST_UNITS_HERE} AND ${sorting} <= ${MOST_PAIRS} AND ${digits} <= ${MOST_DIGITS}`,
+    // The limits of xml-cost.ts for one element apply to the whole text.
+    ...(cost.hasXml
+      ? [`(x.bytes <= 4096 OR ${count('<!')} = 0 AND ${count('=')} <= 4096 AND ${count('<')} <= 50000)`]
+      : []),
+  ];
+}
