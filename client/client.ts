@@ -390,6 +390,8 @@ async function* itemsOf<List extends string, Item>(
     const query = { ...options, after };
     const page: Page<List, Item> = await get(connection, path, query);
     yield* page[list];
+    if (page.next !== null && page.next === after)
+      throw new ConnectionError(`The service answers the same page of ${path} again and again.`);
     after = page.next;
   }
 }

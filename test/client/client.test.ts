@@ -394,6 +394,14 @@ suite('a source of rows', () => {
     });
   }
 
+  test('a service that answers the same page again and again ends the list with an error', async () => {
+    const page = JSON.stringify({ tables: [{ schema: 'public', name: 'a' }], next: 'public.a' });
+    const transport: Transport = async () =>
+      new Response(page, { headers: { 'content-type': 'application/json' } });
+    const repeating = createClient({ url: service.url, transport });
+    await assert.rejects(Array.fromAsync(repeating.tables()), /the same page/);
+  });
+
   test('a source of rows is ended when the request is refused or aborted, also if the transport does not cancel the body', async () => {
     let ended = 0;
     async function* endless() {

@@ -240,6 +240,21 @@ suite('Alter Table', () => {
     assert.deepEqual((await put(name, table)).body.changes, []);
   });
 
+  test('a condition on the rows, which may succeed or fail, needs table:read', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int PRIMARY KEY, secret int); INSERT INTO ${name} VALUES (1, 42)`);
+    const token = await service.token({ scope: 'table:alter' });
+    const columns = [{ name: 'id' }, { name: 'secret' }];
+    for (const table of [
+      { constraints: { checks: [{ name: 'guess', expression: 'secret = 42' }] } },
+      { constraints: { unique: [{ name: 'guess', columns: ['secret'] }] } },
+      { columns: [...columns, { name: 'guess', type: 'int', generated: '1 / (secret - 41)' }] },
+    ])
+      assertProblem(await put(name, table, '', { token }), 403, 'insufficient-scope');
+    const added = { columns: [...columns, { name: 'note', type: 'text' }] };
+    assert.equal((await put(name, added, '', { token })).status, 200);
+  });
+
   test('needs allow for each loss, and names them all', async () => {
     const name = await newTable();
     const table = {

@@ -1,6 +1,6 @@
 /** Estimates what PostgreSQL needs to sort the parts of a value for an index of the method gin, and for expressions of the table. Measured on PostgreSQL 15. */
 import { type ColumnType, firstOwnOid } from './load-column.ts';
-import { type KeyCost, MOST_UNITS } from './reading-cost.ts';
+import { type KeyCost, MOST_UNITS, UNITS_PER_BYTE } from './reading-cost.ts';
 
 /** What the indexes and expressions of a table do with the values of a column. */
 export interface UseOfColumn {
@@ -14,12 +14,14 @@ export interface UseOfColumn {
   isSplit: boolean;
   /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
   isListed: boolean;
+  /** How many copies of its values such expressions make, which PostgreSQL keeps until the end of the row. */
+  copies: number;
 }
 
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isInTrigrams, isInExpression, isSplit, isListed }: UseOfColumn,
+  { isInGin, isInTrigrams, isInExpression, isSplit, isListed, copies }: UseOfColumn,
 ): KeyCost | undefined {
   return [
     isInGin ? costOfKeys(type) : undefined,
@@ -28,6 +30,7 @@ export function costOfUse(
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
+    copies > FEW_COPIES ? { ...none, unitsPerByte: UNITS_PER_BYTE + copies * UNITS_OF_COPY } : undefined,
   ].reduce(higherCost, undefined);
 }
 
@@ -51,6 +54,10 @@ export const trigramFunctions = [
 ];
 
 const none: KeyCost = { partUnits: 0, unitsPerByte: 0, keyTime: 0, partTime: 0, wordTime: 0, textTime: 0 };
+/** So few copies need no limit. */
+const FEW_COPIES = 2;
+/** A copy takes up to 2.4 bytes for each byte, because `concat` makes its text longer in steps. */
+const UNITS_OF_COPY = 0.024;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
 const TEXT_TIME = 0.04;
 /** A text of which an expression makes an array for an index of the method gin may have an element for every second byte. */

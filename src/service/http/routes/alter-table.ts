@@ -59,7 +59,7 @@ const Altered = Type.Object(
   { title: 'AlteredTableAnswer' },
 );
 
-const description = `Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; \`[]\` and null remove; a column that \`columns\` does not list is dropped. What loses something needs \`allow\`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope \`table:alter\`, to create a table also \`table:create\`, and the role must own the table.`;
+const description = `Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; \`[]\` and null remove; a column that \`columns\` does not list is dropped. What loses something needs \`allow\`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope \`table:alter\`, to create a table also \`table:create\`, for new keys, checks, indexes that may be refused, and generated columns also \`table:read\`, and the role must own the table.`;
 
 const documentation = {
   operationId: 'alterTable',
@@ -125,6 +125,7 @@ export function alterTableRoute(app: FastifyInstance, context: HttpContext): voi
           maxLockMs: query.max_lock_ms,
           mayRead: grants.scopes.has('table:read'),
           requireCreate: () => requireScope(grants, 'table:create'),
+          requireRead: () => requireScope(grants, 'table:read'),
           onFound: matchOf(request) ?? (() => {}),
           onResult: (found: AlterResult) => {
             result = found;

@@ -13,6 +13,7 @@ import {
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { mostCopies } from '../../postgres/expression-trees.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
 import { runAndUndo, runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
@@ -221,13 +222,10 @@ function columnsOf(
   const keys = indexes.filter(({ method }) => method === 'gin').flatMap((index) => index.columns);
   const inGin = new Set(keys.map(({ column }) => column));
   const isComputed = keys.some(({ column = '', expressionSql }) => expressionSql ?? generated.get(column));
-  const sqls = [
-    ...generated.values(),
-    ...indexes.flatMap(({ columns: parts, whereSql }) => [
-      ...parts.map((part) => part.expressionSql),
-      whereSql,
-    ]),
-  ].filter((sql) => sql !== undefined);
+  const indexSqls = indexes
+    .flatMap(({ columns: parts, whereSql }) => [...parts.map((part) => part.expressionSql), whereSql])
+    .filter((sql) => sql !== undefined);
+  const sqls = [...[...generated.values()].filter((sql) => sql !== undefined), ...indexSqls];
   const calls = (name: string) => sqls.some((sql) => sql.includes(name));
   const use = {
     isInTrigrams:
@@ -236,6 +234,7 @@ function columnsOf(
     isInExpression: sqls.length > 0,
     isSplit: splittingFunctions.some(calls),
     isListed: calls(listingFunction),
+    copies: Math.max(0, ...indexSqls.map(copiesOf)),
   };
   return columns.map((column) => {
     const { type, name } = column;
@@ -246,6 +245,12 @@ function columnsOf(
       type: { ...type, keyCost: higherCost(type.keyCost, keyCost) },
     };
   });
+}
+
+/** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls. The indexes are made one after the other. */
+function copiesOf(sql: string): number {
+  const calls = sql.split('(').length - 1;
+  return Math.min(mostCopies, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
 }
 
 async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {

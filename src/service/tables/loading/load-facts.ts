@@ -7,7 +7,14 @@ import {
   type UseOfColumn,
 } from '../../../encoding/columns/key-cost.ts';
 import type { ColumnType, InputFunction, LoadColumn } from '../../../encoding/columns/load-column.ts';
-import { callsFunctions, callsOneOf, isShortExpression, treeBytes } from '../../postgres/expression-trees.ts';
+import {
+  callsFunctions,
+  callsOneOf,
+  copiesIn,
+  isShortExpression,
+  mostCopies,
+  treeBytes,
+} from '../../postgres/expression-trees.ts';
 import { readInCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
@@ -121,7 +128,10 @@ const columnFacts = `
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
   'isInTrigrams', ${isIndexed(hasTrigrams('i'))} OR ${mayReach('compares')},
   'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', ${mayReach('splits')},
-  'isListed', ${mayReach('lists')},
+  'isListed', ${mayReach('lists')}, 'copies', CASE WHEN attlen = -1 THEN (
+    -- A generated column may be that much longer.
+    SELECT coalesce(sum(e.copies * CASE WHEN attnum = ANY (e.columns) THEN 1 ELSE ${mostCopies} END), 0) FROM trees e
+    WHERE attnum = ANY (e.columns) OR EXISTS (SELECT FROM trees g WHERE g.target = ANY (e.columns) AND attnum = ANY (g.columns))) ELSE 0 END::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
@@ -171,12 +181,18 @@ attributes AS (
 -- The expressions that may read the columns, and whether they call a function that divides texts.
 trees AS (
   SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
-    ${callsOneOf('e.tree', trigramFunctions)} AS compares
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies, e.target, e.columns
   FROM relation r CROSS JOIN LATERAL (
-    SELECT d.adbin::text AS tree FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+    SELECT d.adbin::text AS tree, d.adnum AS target, ARRAY(
+      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> d.adnum) AS columns
+    FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     WHERE d.adrelid = r.oid AND a.attgenerated <> ''
-    UNION ALL SELECT conbin::text FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
-    UNION ALL SELECT concat(indexprs, indpred) FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
+    UNION ALL SELECT conbin::text, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT concat(indexprs, indpred), NULL, ARRAY(
+      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
+        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
+    FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes

@@ -71,6 +71,7 @@ function toLoadColumn(
     isInExpression,
     isSplit,
     isListed,
+    copies,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -78,7 +79,7 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, isInExpression, isSplit, isListed });
+  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, isInExpression, isSplit, isListed, copies });
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);

@@ -15,7 +15,7 @@ import { changedMeanwhile as goneWhilePlanned, requireTable } from '../found-tab
 import { type Change, type Loss, losses } from './change.ts';
 import { plain } from './column-changes.ts';
 import { isObject } from './match-columns.ts';
-import { type FoundTable, planChanges } from './plan-changes.ts';
+import { type FoundTable, type Plan, planChanges } from './plan-changes.ts';
 import { findTable, type RunOptions, runChanges } from './run-changes.ts';
 
 export interface AlterOptions extends Omit<RunOptions, 'allowsLosses'> {
@@ -24,6 +24,8 @@ export interface AlterOptions extends Omit<RunOptions, 'allowsLosses'> {
   isDryRun: boolean;
   /** Throws if the caller may not create tables. */
   requireCreate: () => void;
+  /** Throws if the caller may not read the table. */
+  requireRead: () => void;
   /** Called with the table before it changes; undefined: there is none. It throws if the caller expects another one. */
   onFound: (table: TableDescription | undefined) => void;
   /** Called before the transaction ends. */
@@ -84,6 +86,7 @@ async function alter(client: ClientBase, facts: TableFacts, options: AlterOption
     const { table } = found;
     if (options.isDryRun || changes.length === 0) return { table, changes, counted: [], isCreated: false };
     refuseLosses(changes, allow);
+    if (changes.some((change) => asksRows(change, plan))) options.requireRead();
     const allowsLosses = allow.has('lossy_types');
     const changed = await runChanges(client, found, plan, { ...options, allowsLosses });
     if (changed !== undefined)
@@ -91,6 +94,13 @@ async function alter(client: ClientBase, facts: TableFacts, options: AlterOption
     found = await findTable(client, options);
     if (found === undefined || tries === maxTries) throw changedMeanwhile();
   }
+}
+
+/** Returns whether the caller has chosen a condition whose success tells something about the values of rows: a key, a check, an index, or an expression that may fail. */
+function asksRows({ change, name, scans }: Change, { target }: Plan): boolean {
+  if (change === 'add-column')
+    return target.prepared.columns.some((column) => column.name === name && column.generated !== undefined);
+  return scans && change !== 'change-type' && change !== 'set-not-null';
 }
 
 function changedMeanwhile(): AppError {

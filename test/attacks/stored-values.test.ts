@@ -1,0 +1,110 @@
+/** Stored texts that Alter Table must not let PostgreSQL read in another way, and texts of which the expressions of a table make many copies. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { killerOrder } from '../support/killer-order.ts';
+import { assertProblem } from '../support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const { order } = killerOrder(60_000);
+const key = (rank: number) => `k${String(rank).padStart(6, '0')}`;
+const attributes = `<a ${order.map((rank) => `${key(rank)}=""`).join(' ')}/>`;
+const json = JSON.stringify(Object.fromEntries(order.map((rank) => [key(rank), 1])));
+const zone = (n: number) =>
+  `2026-01-01 00:00 AB${String.fromCharCode(65 + (n % 26), 65 + Math.floor(n / 26))}-1`;
+
+async function alter(
+  name: string,
+  stored: { type: string; values: unknown[] },
+  table: object,
+): Promise<TestAnswer> {
+  const columns = [
+    { name: 'id', type: 'serial' },
+    { name: 'a', type: stored.type },
+  ];
+  const constraints = { primary_key: { name: '', columns: ['id'] } };
+  const data = stored.values.map((a) => ({ a }));
+  const loaded = await service.post(`/table/${name}/upload/json`, { table: { columns, constraints }, data });
+  assert.equal(loaded.status, 201);
+  return service.request('PUT', `/table/${name}`, {
+    body: JSON.stringify({ table }),
+    headers: { 'content-type': 'application/json' },
+  });
+}
+
+const withType = (type: string) => ({
+  columns: [
+    { name: 'id', type: 'integer' },
+    { name: 'a', type },
+  ],
+});
+
+const hostile: [name: string, stored: { type: string; values: unknown[] }, table: object][] = [
+  ['text to jsonb', { type: 'text', values: ['{}', json] }, withType('jsonb')],
+  ['json to jsonb', { type: 'json', values: [{}, JSON.parse(json)] }, withType('jsonb')],
+  ['text to tsvector', { type: 'text', values: ['a', order.map(key).join(' ')] }, withType('tsvector')],
+  [
+    'text to a multirange',
+    { type: 'text', values: ['{}', `{${order.map((n) => `[${2 * n},${2 * n + 1})`)}}`] },
+    withType('int4multirange'),
+  ],
+  ['text to xml', { type: 'text', values: ['<a/>', attributes] }, withType('xml')],
+  [
+    'text to numeric[]',
+    { type: 'text', values: ['{1}', `{${Array(500).fill('1e131071')}}`] },
+    withType('numeric[]'),
+  ],
+  [
+    'text to timestamptz',
+    { type: 'text', values: ['2026-01-01 00:00+00', zone(7)] },
+    withType('timestamptz'),
+  ],
+  [
+    'a gin index',
+    { type: 'text[]', values: [[], order.map(key)] },
+    { indexes: [{ name: '', method: 'gin', columns: [{ column: 'a' }] }] },
+  ],
+  [
+    'a check that divides texts',
+    { type: 'text', values: ['a', Array(5).fill(order.map(key).join(' ')).join(' ')] },
+    { constraints: { checks: [{ name: 'c', expression: "length(to_tsvector('simple', a)) >= 0" }] } },
+  ],
+];
+
+suite('stored values', () => {
+  for (const [index, [name, stored, table]] of hostile.entries()) {
+    test(`${name}: a value that would take PostgreSQL too long is refused by its key`, async () => {
+      const { errors } = assertProblem(await alter(`stored${index}`, stored, table), 422, 'invalid-data');
+      assert.deepEqual(
+        errors.map((error) => [error.key, error.column, error.code]),
+        [[{ id: '2' }, 'a', 'too-complex']],
+      );
+    });
+  }
+
+  test('a long value that PostgreSQL reads fast is converted', async () => {
+    const values = [
+      JSON.stringify(Array(20_000).fill({ a: 'x{:,"y' })),
+      JSON.stringify('{:,"'.repeat(100_000)),
+    ];
+    const answer = await alter('fast', { type: 'text', values }, withType('jsonb'));
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  });
+});
+
+test('a value of which the expressions of a table make too many copies is refused', async () => {
+  const expression = 'length(a || a || a || a || a || a || a || a) >= 0';
+  const checks = [1, 2, 3, 4].map((n) => ({ name: `c${n}`, expression }));
+  const table = { columns: [{ name: 'a', type: 'text' }], constraints: { checks } };
+  assert.equal((await service.post('/table/copies', { table })).status, 201);
+  const load = (length: number) =>
+    service.post('/table/copies/upload/json?if_exists=append', { data: [{ a: 'x'.repeat(length) }] });
+  assert.equal((await load(100_000)).status, 200);
+  const { errors } = assertProblem(await load(8_000_000), 422, 'invalid-data');
+  assert.equal(errors[0]!.code, 'too-complex');
+});
