@@ -41,18 +41,19 @@ export async function admitChanges(client: ClientBase, relation: string, many: M
   if (many.changes === 0) return;
   const shape = await readShape(client, relation);
   if (!areTooMany(shape, many)) return;
-  const remedy =
-    'PostgreSQL keeps all columns, defaults and checks of the table for each change. Make the changes in several requests.';
+  const most = Math.floor(maxKeptBytes / keptFor(shape, many));
+  const remedy = `PostgreSQL keeps all columns, defaults and checks of the table for each change. Make the ${many.changes} changes in several requests, each with at most ${most} of them.`;
   throw limitExceeded('The changes of the table would take too much memory', maxKeptBytes, 'bytes', remedy);
 }
 
-/** The table grows with its changes, so half of what they add counts for each. */
-export function areTooMany(
-  { tables, columns, trees }: TableShape,
-  { changes, added = 0, addedTrees = 0 }: ManyChanges,
-): boolean {
+export function areTooMany(shape: TableShape, many: ManyChanges): boolean {
+  return many.changes * keptFor(shape, many) > maxKeptBytes;
+}
+
+/** Returns the bytes that PostgreSQL keeps for one change. The table grows with its changes, so half of what they add counts for each. */
+function keptFor({ tables, columns, trees }: TableShape, { added = 0, addedTrees = 0 }: ManyChanges): number {
   const grownTo = (columns + (tables * added) / 2) * columnBytes + trees + (tables * addedTrees) / 2;
-  return changes * stepsOfChange * grownTo > maxKeptBytes;
+  return stepsOfChange * grownTo;
 }
 
 export async function readShape(client: ClientBase, relation: string): Promise<TableShape> {
