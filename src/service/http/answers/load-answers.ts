@@ -75,12 +75,9 @@ export const Load = Type.Object(
   {
     ...members,
     parameters: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), {
-          title: 'LoadParameters',
-          description: 'The parameters of the request, with those of its profile. null: they are not known.',
-        }),
-      ),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'The parameters of the request, with those of its profile. Absent: they are not known.',
+      }),
     ),
     answer: Type.Optional(nullable(answered)),
   },
@@ -108,7 +105,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     started_at: view.startedAt,
     ended_at: view.endedAt,
     ...(view.answer !== undefined && {
-      parameters: view.parameters ?? null,
+      ...(view.parameters && { parameters: view.parameters }),
       answer: view.answer && shownAnswer(view.answer),
     }),
   };
