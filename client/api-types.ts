@@ -1,9 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-<<<<<<< HEAD
-// The structure of the OpenAPI document has the SHA-256 7bed9519f656c5d02decae896e622b86b497b8cf2ae3f70831c19c086be481da.
-=======
-// The structure of the OpenAPI document has the SHA-256 20fc44776fa72511476050e45ec2f2b1b4207310002c80bce99ca5a5e086dfee.
->>>>>>> 2967f725 (Leave out the parameters of a load that are not known)
+// The structure of the OpenAPI document has the SHA-256 774e2123ba54650326e84e746e42c59f259fafc92bc24ac6d26516f9cefc89c7.
 
 export interface paths {
   '/healthz': {
@@ -80,7 +76,7 @@ export interface paths {
     get: operations['describeTable'];
     /**
      * Alter Table
-     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, for new keys, checks, indexes that may be refused, and generated columns also `table:read`, and the role must own the table.
+     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, and the role must own the table.
      */
     put: operations['alterTable'];
     /**
@@ -1025,6 +1021,7 @@ export interface components {
         | 'password-required'
         | 'wrong-password'
         | 'unsupported-file'
+        | 'link-refused'
         | 'idempotency-key-reused'
         | 'invalid-webhook'
         | 'invalid-profile'
@@ -1034,6 +1031,7 @@ export interface components {
         | 'headers-too-large'
         | 'internal-error'
         | 'not-enabled'
+        | 'link-failed'
         | 'database-unavailable'
         | 'database-busy'
         | 'token-keys-unavailable'
@@ -1989,10 +1987,6 @@ export interface components {
       /** @description Send it as `after` to get the next page. null: this is the last page. */
       next: string | null;
     };
-    /** @description The parameters of the request, with those of its profile. null: they are not known. */
-    LoadParameters: {
-      [key: string]: unknown;
-    };
     /** @description The answer of the upload, after the load has ended. null: nobody was left to be answered. */
     LoadAnswer: {
       /** @description The HTTP status. */
@@ -2053,14 +2047,10 @@ export interface components {
       created_at: string;
       started_at: string | null;
       ended_at: string | null;
-<<<<<<< HEAD
-      parameters?: components['schemas']['LoadParameters'] | null;
-=======
       /** @description The parameters of the request, with those of its profile. Absent: they are not known. */
       parameters?: {
         [key: string]: unknown;
       };
->>>>>>> 2967f725 (Leave out the parameters of a load that are not known)
       answer?: components['schemas']['LoadAnswer'] | null;
     };
     LoadProblems: {
@@ -2411,9 +2401,14 @@ export interface components {
       patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is required unless `source` is sent. It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
        */
-      file: string;
+      file?: string;
+      /** @description Instead of `file`, the link of a file that the service fetches: an https URL without user name and password, such as a presigned one. It needs the scope `load:from-url`. Answers, records and logs show only its host and the name of the file. */
+      source?: {
+        /** Format: uri */
+        from_url: string;
+      };
       /**
        * @description The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.
        * @example {}
@@ -2430,9 +2425,14 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is required unless `source` is sent. It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
        */
-      file: string;
+      file?: string;
+      /** @description Instead of `file`, the link of a file that the service fetches: an https URL without user name and password, such as a presigned one. It needs the scope `load:from-url`. Answers, records and logs show only its host and the name of the file. */
+      source?: {
+        /** Format: uri */
+        from_url: string;
+      };
     };
     InspectedSpreadsheet: {
       /** @description The file that was read of the zip file that was sent. */
@@ -3028,6 +3028,15 @@ export interface components {
         'RateLimit-Policy'?: string;
         /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
         RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Bad Gateway. */
+    BadGateway: {
+      headers: {
         [name: string]: unknown;
       };
       content: {
@@ -5030,7 +5039,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. [`link-refused`](/docs/errors/link-refused): The link cannot be used. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
@@ -5038,6 +5047,8 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
+      /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
+      502: components['responses']['BadGateway'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
@@ -5144,7 +5155,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. [`link-refused`](/docs/errors/link-refused): The link cannot be used. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
       429: components['responses']['TooManyRequests'];
@@ -5152,6 +5163,8 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
+      /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
+      502: components['responses']['BadGateway'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
