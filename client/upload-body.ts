@@ -32,7 +32,7 @@ export interface UploadSource {
 }
 
 /** The value that a cell gets instead of that of the file. `row` is the number of the data row, from 1, as in `errors`. */
-export type Correction = { value: string | number | boolean | null } & (
+export type Correction = { value: string | number | bigint | boolean | null } & (
   | { row: number; column: string }
   | { cell: string; column?: string }
 );
@@ -233,7 +233,7 @@ function formBody(
   const parts = [
     definition &&
       `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`,
-    patch && `${part('name="patch"\r\nContent-Type: application/json')}${JSON.stringify(patch)}\r\n`,
+    patch && `${part('name="patch"\r\nContent-Type: application/json')}${toJson(patch)}\r\n`,
     password && `${part('name="password"')}${password}\r\n`,
     fromUrl === undefined
       ? part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)

@@ -46,6 +46,10 @@ export interface State {
   /** The types of the database that PostgreSQL itself does not have: enums, domains, types of extensions. */
   types: ListedType[];
   rows: RowRules;
+  /** The cells that the user has corrected, in all sheets of the file. */
+  corrections: CellCorrection[];
+  /** Why the last correction was not made. */
+  correctionFault: string | undefined;
   check: Remote<Checked>;
   /** The text of the request that `check` belongs to. If the request differs from it, the check is out of date. */
   checkedRequest: string | undefined;
@@ -282,13 +286,35 @@ export interface MissingRows {
   within: string;
 }
 
+/** The place of a cell in the terms of the file. */
+export interface CellPlace {
+  /** The address in the sheet, such as `B4`; undefined: the file has no addresses. */
+  cell: string | undefined;
+  /** The number of the data row, from 1. */
+  row: number | undefined;
+  header: string;
+}
+
+/** A new value for a cell. The file itself is not changed. */
+export interface CellCorrection extends CellPlace {
+  /** The sheet or array, as in `columnsOf`. */
+  part: string | undefined;
+  /** null: the cell is empty. */
+  from: string | null;
+  to: string | null;
+}
+
 export interface Checked {
   result: LoadResult | undefined;
   failure: Failure | undefined;
   /** All problems; undefined: the page knows only those in the answer of the check. */
   all: Problem[] | undefined;
   isReadingAll: boolean;
+  /** true: the check is being done again with other corrections. */
+  isCheckedAgain: boolean;
   openGroup: string | undefined;
+  /** The keys of the groups of problems in the order in which the page shows them. They keep their places while cells are corrected. */
+  order: string[];
 }
 
 export interface ShownProblem {
@@ -299,6 +325,8 @@ export interface ShownProblem {
 export interface ShownRow {
   names: string[];
   values: (string | null)[];
+  /** undefined: the cell cannot be corrected. */
+  places: (CellPlace | undefined)[];
   /** The index of the cell that has the problem; -1: no cell. */
   marked: number;
 }
@@ -465,6 +493,8 @@ export function emptyWork() {
     usedProfile: { is: 'none' },
     types: [],
     rows: noRules,
+    corrections: [],
+    correctionFault: undefined,
     check: { is: 'none' },
     checkedRequest: undefined,
     shownProblem: undefined,

@@ -35,7 +35,7 @@ async function takePictures(link: string): Promise<void> {
   await take(page, 'console-columns');
   await page.getByLabel('Visit is in the primary key', { exact: true }).check();
   await page.click('#check');
-  await page.locator('.problem').first().click();
+  await page.locator('.problem button').first().click();
   await page.waitForSelector('.at-fault');
   await take(page, 'console-check');
   await page.locator('.button.fix').first().click();

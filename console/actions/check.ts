@@ -1,79 +1,56 @@
 /** Step 3: the dry run, and changes after which it is done again. */
-import { hasEnded, type Load } from '../../client/client.ts';
 import { isCompared } from '../derived/changes.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
+import { currentCorrections } from '../derived/corrections.ts';
 import { type Fix, withFix } from '../derived/fixes.ts';
 import { planFaults, requestText } from '../derived/request.ts';
 import { plural } from '../derived/words.ts';
-import { type Failure, failureFrom } from '../failure.ts';
-import { type LoadResult, resultIn } from '../load-outcome.ts';
+import type { Failure } from '../failure.ts';
 import { type Checked, type MissingRows, noRules, type Reading } from '../state.ts';
 import { showChanges } from './changes.ts';
-import { changeRows, lookUpTarget, showStep } from './columns.ts';
+import { changeRows, showStep } from './columns.ts';
+import { dryRun } from './dry-run.ts';
 import { inspect } from './file.ts';
 import type { Page } from './page.ts';
-import { wasStopped } from './requests.ts';
-import { sendUpload } from './send-upload.ts';
-
-/** Sends the file for a dry run and follows it until it has ended. @param onLoad called with each change */
-async function runDry(
-  page: Page,
-  signal: AbortSignal,
-  onSent: (bytes: number) => void,
-  onLoad: (load: Load) => void,
-): Promise<LoadResult> {
-  const begun = await sendUpload(page, { dry_run: true, signal, onSent });
-  // A service that stores no records of loads answers with the created table instead of a load.
-  if (!('state' in begun)) return begun;
-  onLoad(begun);
-  let last = begun;
-  for await (const load of page.client.watch(begun.id, { signal })) {
-    last = load;
-    page.connection.hear();
-    onLoad(load);
-  }
-  return resultIn(last);
-}
+import { changeCheck } from './problems.ts';
 
 /** Does a dry run: everything is done and checked, and then rolled back. */
 export async function check(page: Page): Promise<void> {
   await page.lookedUp;
-  if (planFaults(page.state).length > 0) {
+  // A field may have changed how the file is read just before the button was pressed.
+  await page.settled('inspection');
+  if (page.state.inspection.is !== 'ready' || planFaults(page.state).length > 0) {
     showStep(page, 'columns');
     return;
   }
-  page.set((state) => ({
-    step: 'check',
-    checkedRequest: requestText(state),
-    shownProblem: undefined,
-    announcement: 'The file is being checked.',
-  }));
+  page.set({ step: 'check', announcement: 'The file is being checked.' });
+  await runCheck(page);
+}
+
+/** Does the check again after corrections of cells. The page keeps showing the present problems until the answer arrives. */
+export async function checkCorrections(page: Page): Promise<void> {
+  // This is drawn together with the corrections, so that no notice moves a button that the user is about to press.
+  changeCheck(page, { isCheckedAgain: true });
+  const { check: before } = page.state;
+  if (before.is === 'ready') await runCheck(page, before.value);
+  else await check(page);
+}
+
+/** Does the dry run without showing it. @param earlier the check that the page keeps showing; undefined: none */
+export async function runCheck(page: Page, earlier?: Checked): Promise<void> {
+  const asked = requestText(page.state);
+  if (earlier === undefined)
+    page.set({ checkedRequest: asked, shownProblem: undefined, correctionFault: undefined });
   const isChecked = await page.remote(
     'check',
-    async (signal, progress) => {
-      let id: string | undefined;
-      signal.addEventListener('abort', () => {
-        if (id !== undefined) page.client.cancel(id).catch(() => {});
-      });
-      const onLoad = (load: Load): void => {
-        // A check that has ended cannot be cancelled, so its id is not kept.
-        id = hasEnded(load) ? undefined : load.id;
-        progress({ load });
-      };
-      try {
-        await page.requireFile();
-        return checked({
-          result: await runDry(page, signal, (sentBytes) => progress({ sentBytes }), onLoad),
-        });
-      } catch (error) {
-        if (wasStopped(signal)) throw error;
-        const failure = failureFrom(error);
-        if (failure.code === 'table-exists') lookUpTarget(page);
-        if (failure.errorCount === 0) throw error;
-        return checked({ failure });
-      }
+    (signal, progress) => dryRun(page, signal, progress, earlier),
+    {
+      isQuiet: earlier !== undefined,
+      also: (found) => ({
+        checkedRequest: asked,
+        ...(found && { announcement: foundWords(page, found.failure) }),
+      }),
     },
-    { also: (found) => (found ? { announcement: foundWords(found.failure) } : {}) },
   );
   const { check: found } = page.state;
   if (!isChecked || found.is !== 'ready') return;
@@ -131,12 +108,10 @@ export function keepFaultyRows(page: Page): void {
   check(page);
 }
 
-function checked({ result, failure }: { result?: LoadResult; failure?: Failure }): Checked {
-  return { result, failure, all: undefined, isReadingAll: false, openGroup: undefined };
-}
-
-function foundWords(failure: Failure | undefined): string {
+function foundWords({ state }: Page, failure: Failure | undefined): string {
+  const count = currentCorrections(state).length;
+  const corrected = count > 0 ? `${plural(count, 'cell')} corrected. ` : '';
   return failure
-    ? `${plural(failure.errorCount, 'problem was', 'problems were')} found.`
-    : 'No problems were found.';
+    ? `${corrected}${plural(failure.errorCount, 'problem was', 'problems were')} found.`
+    : `${corrected}No problems were found.`;
 }

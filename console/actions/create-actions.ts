@@ -7,6 +7,7 @@ import * as changeColumns from './change-columns.ts';
 import * as changes from './changes.ts';
 import * as check from './check.ts';
 import * as columns from './columns.ts';
+import * as corrections from './corrections.ts';
 import * as dialogs from './dialogs.ts';
 import * as download from './download.ts';
 import * as faultyRows from './faulty-rows.ts';
@@ -28,6 +29,7 @@ const steps = {
   ...columns,
   ...check,
   ...problems,
+  ...corrections,
   ...load,
   ...followLoad,
   ...dialogs,

@@ -1,6 +1,7 @@
 /** Step 1: the user chooses a file, and the service reads it. In step 2 the file may be read again with other parameters. */
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
+import { keptCorrections } from '../derived/corrections.ts';
 import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { targetOf } from '../derived/target.ts';
@@ -16,7 +17,7 @@ export function chooseFile(page: Page, content: File): void {
   const kept = {
     target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
     isTargetChosen,
-    ...(isAgain && { columns, target, rows }),
+    ...(isAgain && { columns, target, rows, ...keptCorrections(page.state, content) }),
   };
   openFile(page, content, kept, isAgain ? reading : emptyReading);
 }

@@ -1,5 +1,7 @@
 /** Step 3: the problems that the check has found, and the rows that have them. */
 import type { Problem } from '../../client/client.ts';
+import { placeOfCell } from '../derived/corrections.ts';
+import { fileParameterQuery } from '../derived/file-parameters.ts';
 import { cellOf, rowOfSheet } from '../derived/problems.ts';
 import { shownValue } from '../derived/words.ts';
 import { rowOfJson } from '../file/row-of-json.ts';
@@ -8,7 +10,7 @@ import type { Checked, Remote, ShownRow } from '../state.ts';
 import { readCells } from './file.ts';
 import type { Page } from './page.ts';
 
-function changeCheck(page: Page, to: Partial<Checked>): void {
+export function changeCheck(page: Page, to: Partial<Checked>): void {
   page.set(({ check }) =>
     check.is === 'ready' ? { check: { ...check, value: { ...check.value, ...to } } } : {},
   );
@@ -20,14 +22,17 @@ function checkedLoadId(page: Page): string {
   return (check.is === 'ready' && check.value.failure?.loadId) || '';
 }
 
-/** Requests all problems of the check. The service stores at most 100,000. */
+/** Requests all problems of a check. The service stores at most 100,000. */
+export async function listProblems({ client }: Page, load: string): Promise<Problem[]> {
+  const all: Problem[] = [];
+  for await (const problem of client.problems(load, { limit: 10_000 })) all.push(problem);
+  return all;
+}
+
 export async function readAllProblems(page: Page): Promise<void> {
   changeCheck(page, { isReadingAll: true });
   try {
-    const all: Problem[] = [];
-    for await (const problem of page.client.problems(checkedLoadId(page), { limit: 10_000 }))
-      all.push(problem);
-    changeCheck(page, { all });
+    changeCheck(page, { all: await listProblems(page, checkedLoadId(page)) });
   } catch (error) {
     page.say(page.failureOf(error).detail);
   }
@@ -66,15 +71,22 @@ async function readRow(page: Page, problem: Problem): Promise<ShownRow | undefin
   await page.requireFile();
   const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
   if (cell !== undefined) {
-    const place = { sheet: problem.sheet ?? reading.sheet, range: `A${cell.row}:XFD${cell.row}` };
-    return rowOfSheet(await readCells(page, file, place), columns, cell.column);
+    const place = {
+      ...fileParameterQuery(reading, file.kind),
+      sheet: problem.sheet ?? reading.sheet,
+      range: `A${cell.row}:XFD${cell.row}`,
+    };
+    return rowOfSheet(await readCells(page, file, place), columns, { row: cell.row, marked: cell.column });
   }
   if (file.kind === 'spreadsheet') return undefined;
   const object = await rowOfJson(file.content, file.kind, problem);
   if (object === undefined) return undefined;
   const names = columns.map(({ name }) => name);
   const values = columns.map(({ header }) => shownValue(object[header]));
-  return { names, values, marked: names.indexOf(problem.column ?? '') };
+  const places = columns.map(({ header }) =>
+    placeOfCell(page.state, { cell: undefined, row: problem.row, header }),
+  );
+  return { names, values, places, marked: names.indexOf(problem.column ?? '') };
 }
 
 export function openGroup(page: Page, openGroup: string | undefined): void {

@@ -25,6 +25,8 @@ export interface Requests {
   /** Starts a request, and aborts an earlier one with the same key. */
   begin(key: RemoteKey | 'load'): AbortSignal;
   stop(key: RemoteKey | 'load', reason?: Error): void;
+  /** Resolved when the last request of the part has ended. */
+  settled(key: RemoteKey): Promise<unknown>;
   /**
    * Marks a part of the state as busy, does the work, and then stores its value or its failure there.
    *
@@ -39,6 +41,7 @@ export interface Requests {
 
 export function createRequests(store: Store, failureOf: (error: unknown) => Failure): Requests {
   const last = new Map<RemoteKey | 'load', AbortController>();
+  const works = new Map<RemoteKey, Promise<boolean>>();
 
   const stop: Requests['stop'] = (key, reason) => last.get(key)?.abort(reason);
 
@@ -49,7 +52,13 @@ export function createRequests(store: Store, failureOf: (error: unknown) => Fail
     return request.signal;
   };
 
-  const remote: Requests['remote'] = async (key, work, { isQuiet = false, also } = {}) => {
+  const remote: Requests['remote'] = (key, work, options) => {
+    const done = run(key, work, options);
+    works.set(key, done);
+    return done;
+  };
+
+  const run: Requests['remote'] = async (key, work, { isQuiet = false, also } = {}) => {
     const signal = begin(key);
     const put = (part: Remote<unknown>, more: Partial<State> = {}): void =>
       store.set({ [key]: part, ...more } as Partial<State>);
@@ -68,7 +77,7 @@ export function createRequests(store: Store, failureOf: (error: unknown) => Fail
     }
   };
 
-  return { begin, stop, remote };
+  return { begin, stop, remote, settled: async (key) => works.get(key) };
 }
 
 /** Returns whether the request was stopped by the user or replaced by another one, and not by a changed file. */

@@ -2,7 +2,7 @@
 import type { Load, LoadedTable } from '../../client/client.ts';
 import { countedMissing } from '../derived/missing-rows.ts';
 import { uploadPlan } from '../derived/request.ts';
-import { jsonWithDefinition } from '../file/json-with-definition.ts';
+import { jsonWithMembers } from '../file/json-with-members.ts';
 import type { Page } from './page.ts';
 
 interface UploadOptions {
@@ -18,7 +18,7 @@ export async function sendUpload(
   { onSent, ...options }: UploadOptions,
 ): Promise<Load | LoadedTable> {
   const { content, name, password } = state.file!;
-  const { kind, schema, table, query, definition } = uploadPlan(state);
+  const { kind, schema, table, query, definition, patch } = uploadPlan(state);
   const sent = {
     ...(options.dry_run && countedMissing(state)),
     ...query,
@@ -32,8 +32,10 @@ export async function sendUpload(
     name,
     password,
   };
-  if (definition === undefined) return client.enqueue({ ...sent, file: content, kind });
-  if (kind === 'spreadsheet') return client.enqueue({ ...sent, file: content, kind, definition });
-  const file = await jsonWithDefinition(content, kind, JSON.stringify(definition));
+  if (kind === 'spreadsheet') return client.enqueue({ ...sent, file: content, kind, definition, patch });
+  // As a document, lines have the row numbers that corrections need: those without blank lines.
+  if (kind === 'json' && (definition ?? patch) === undefined)
+    return client.enqueue({ ...sent, file: content, kind });
+  const file = await jsonWithMembers(content, kind, { table: definition, patch });
   return client.enqueue({ ...sent, file, kind: 'json' });
 }

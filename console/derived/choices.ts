@@ -137,7 +137,7 @@ const words: Record<string, (value: string) => string> = {
   range: (value) => `Load only ${value}`,
   hidden: () => 'Leave out hidden rows and columns',
   footer: () => 'Leave out everything below the first empty row',
-  cell_errors: () => 'Load such cells as NULL',
+  cell_errors: () => 'Load such cells as empty',
   rows_at: (value) => `Load the rows at ${value}`,
   encoding: (value) => `Read the file as ${value}`,
   delimiter: (value) => `Separate fields by “${value}”`,

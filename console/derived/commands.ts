@@ -1,4 +1,5 @@
 /** Writes requests and queries as commands for a terminal. */
+import { toJson } from '../../client/exact-json.ts';
 import type { DownloadFormat, TableName } from '../state.ts';
 import type { UploadPlan } from './request.ts';
 import { fileOfTable } from './table.ts';
@@ -11,22 +12,27 @@ export function curlText(plan: UploadPlan, fileName: string, origin: string): st
   const text = query.size > 0 ? `?${query.toString().replaceAll('+', '%20')}` : '';
   const url = `${origin}/api/v1/table/${encodeURIComponent(plan.table)}/upload/${operation}${text}`;
   const definition = plan.definition && JSON.stringify(plan.definition);
+  const patch = plan.patch && toJson(plan.patch);
   const lines = ['curl -H "Authorization: Bearer $TOKEN"'];
   let before = '';
   if (plan.kind === 'spreadsheet') {
     // Without quotes, curl would end the file name at a semicolon.
     const name = fileName.replace(/["\\]/g, '\\$&');
+    if (patch) lines.push(`--form-string ${shellWord(`patch=${patch}`)}`);
     lines.push(`-F ${shellWord(`file=@"${name}"`)}`);
     if (definition) lines.push(`-F ${shellWord(`body={"table":${definition}};type=application/json`)}`);
   } else {
-    const type = plan.kind === 'json' || definition ? 'application/json' : 'application/x-ndjson';
+    const members = [['table', definition] as const, ['patch', patch] as const].filter(([, text]) => text);
+    const type = plan.kind === 'json' || members.length > 0 ? 'application/json' : 'application/x-ndjson';
     lines.push(`-H "Content-Type: ${type}"`);
     const file = shellWord(fileName);
-    if (!definition) lines.push(`--data-binary ${shellWord(`@${fileName}`)}`);
+    if (members.length === 0) lines.push(`--data-binary ${shellWord(`@${fileName}`)}`);
     else {
       const all = plan.kind === 'ndjson' ? `jq -s` : 'jq';
-      const data = plan.query.rows_at ? '. + {table: $table}' : '{table: $table, data: (.data? // .)}';
-      before = `${all} -c --argjson table ${shellWord(definition)} ${shellWord(data)} ${file} |\n  `;
+      const values = members.map(([name, text]) => `--argjson ${name} ${shellWord(text!)}`).join(' ');
+      const head = members.map(([name]) => `${name}: $${name}`).join(', ');
+      const data = plan.query.rows_at ? `. + {${head}}` : `{${head}, data: (.data? // .)}`;
+      before = `${all} -c ${values} ${shellWord(data)} ${file} |\n  `;
       lines.push('--data-binary @-');
     }
   }

@@ -25,7 +25,7 @@ const maxNullWords = 3;
 /** Returns the fixes for a group of problems. @param keeps true: the table exists and its columns keep their types */
 export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   const { code, column, problems } = group;
-  if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as NULL' }];
+  if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as empty' }];
   if (code === 'not-unique') {
     if (keeps) {
       return [
@@ -46,7 +46,7 @@ export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   }
   if (column === undefined) return [];
   if (code === 'null-not-allowed')
-    return keeps ? [] : [{ is: 'nullable', column, label: `Allow NULL in “${column}”` }];
+    return keeps ? [] : [{ is: 'nullable', column, label: `Allow empty cells in “${column}”` }];
   if (!valueCodes.test(code) || code.startsWith('not-unique')) return [];
   const words = new Set(problems.map(({ value }) => value ?? ''));
   const isFew = group.count === problems.length ? words.size <= maxNullWords : words.size === 1;

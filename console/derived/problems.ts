@@ -1,20 +1,31 @@
 /** Groups problems, and describes their places. */
 import type { InspectedSpreadsheet, Problem } from '../../client/client.ts';
+import { uploadParameters } from '../../client/parameters.ts';
 import type { ProblemGroup } from '../failure.ts';
 import type { ColumnPlan, ShownRow } from '../state.ts';
 import { countInWords } from './words.ts';
 
 /** Returns the values of one row for all columns of the plan, with those cells of the row that are in no column. @param marked the number of a column of the sheet */
-export function rowOfSheet({ sheet }: InspectedSpreadsheet, columns: ColumnPlan[], marked: number): ShownRow {
+export function rowOfSheet(
+  { sheet }: InspectedSpreadsheet,
+  columns: ColumnPlan[],
+  { row, marked }: { row: number; marked: number | undefined },
+): ShownRow {
   const [values = []] = sheet.rows;
   // The answer leaves out columns without any value.
   const byLetters = new Map(sheet.columns.map(({ letters = '' }, index) => [letters, values[index] ?? null]));
-  const shown = columns.map(({ letters = '', name }) => ({ letters, name }));
-  const known = new Set(shown.map(({ letters }) => letters));
-  for (const letters of byLetters.keys()) if (!known.has(letters)) shown.push({ letters, name: letters });
+  const known = new Set(columns.map(({ letters }) => letters));
+  const others = [...byLetters.keys()].filter((letters) => !known.has(letters));
+  const shown = [
+    ...columns.map(({ letters = '', name, header }) => ({ letters, name, header })),
+    ...others.map((letters) => ({ letters, name: letters, header: undefined })),
+  ];
   return {
     names: shown.map(({ name }) => name),
     values: shown.map(({ letters }) => byLetters.get(letters) ?? null),
+    places: shown.map(({ letters, header }) =>
+      header === undefined ? undefined : { cell: `${letters}${row}`, row: undefined, header },
+    ),
     marked: shown.findIndex(({ letters }) => cellOf(`${letters}1`)?.column === marked),
   };
 }
@@ -43,11 +54,59 @@ export function groupProblems(problems: Problem[], groups: ProblemGroup[]): Grou
       byKey.set(key, group);
     }
     group.problems.push(problem);
-    group.detail ||= problem.detail;
+    group.detail ||= reasonInWords(problem);
   }
   const all = [...byKey.values()];
   for (const group of all) group.count = Math.max(group.count, group.problems.length);
   return all.sort((a, b) => b.count - a.count);
+}
+
+/** What the codes mean whose words alone would not say it. */
+const kinds: Record<string, string> = {
+  'null-not-allowed': 'a value is missing',
+  'not-unique': 'a key occurs more than once',
+  'no-such-reference': 'no match in the other table',
+  'check-violation': 'against a rule of the table',
+  'refused-by-postgresql': 'refused by the database',
+  'wrong-type': 'another kind of value',
+  'not-in-date-order': 'not a date in the chosen order',
+  'not-in-number-form': 'not a number with the chosen signs',
+  'error-cell': 'an error of the sheet',
+};
+
+/** Returns the kind of a problem in words. */
+export function kindInWords(code: string): string {
+  return kinds[code] ?? code.replaceAll('-', ' ');
+}
+
+const parameter = new RegExp(
+  `\\b(?:${uploadParameters.map(({ name }) => name).join('|')})=|\\b(?:${uploadParameters
+    .flatMap(({ name }) => (name.includes('_') ? [name] : []))
+    .join('|')})\\b`,
+);
+
+/** Returns the reason of a problem in words of the page. */
+export function reasonInWords({ detail, code }: Pick<Problem, 'detail' | 'code'>): string {
+  return withoutParameters(detail) || kindInWords(code);
+}
+
+/** Returns a text of the service without what it says about parameters of requests, for which the page has buttons and fields. */
+export function withoutParameters(detail: string): string {
+  const sentences = detail.split(/(?<=\.)\s+/).flatMap((sentence) => {
+    const clauses = sentence.split(/(?<=[:;,])\s+/);
+    const end = clauses.findIndex((clause) => parameter.test(clause));
+    if (end < 0) return [sentence];
+    const isAdvice = /^(If|To|Send|With|Leave)\b/.test(sentence);
+    return end === 0 || isAdvice
+      ? []
+      : [
+          clauses
+            .slice(0, end)
+            .join(' ')
+            .replace(/[:;,]$/, ''),
+        ];
+  });
+  return sentences.join(' ');
 }
 
 function groupKey(column: string | undefined, code: string): string {

@@ -1,8 +1,10 @@
 /** The request that checks or loads the file. */
-import type { LoadQuery, TableDefinition } from '../../client/client.ts';
+import type { Correction, LoadQuery, TableDefinition } from '../../client/client.ts';
+import { toJson } from '../../client/exact-json.ts';
 import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { definitionOf, isChanged } from './columns.ts';
+import { isElsewhere, patchOf } from './corrections.ts';
 import { readingQuery } from './file.ts';
 import { missingFault, missingQuery } from './missing-rows.ts';
 import { keepsDefinition, mayHaveKey, mayKeepDefinition } from './target.ts';
@@ -15,9 +17,13 @@ export interface UploadPlan {
   query: LoadQuery;
   /** undefined: no definition is sent, because the service infers the types or the existing table has them. */
   definition: TableDefinition | undefined;
+  patch: Correction[] | undefined;
 }
 
-type PlanFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns' | 'target' | 'existing' | 'rows'>;
+type PlanFacts = Pick<
+  State,
+  'file' | 'reading' | 'inspection' | 'columns' | 'columnsOf' | 'corrections' | 'target' | 'existing' | 'rows'
+>;
 
 /** Returns the request that both the check and the load send. Only `dry_run` differs, and the caller adds it. */
 export function uploadPlan(state: PlanFacts): UploadPlan {
@@ -29,7 +35,6 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const renamed = columns.filter(({ header, name, isIncluded }) => isIncluded && name !== header);
   const names = [...renamed.map(({ header, name }) => [header, name] as const), ...leftOutNames(state)];
   const rowsAt = inspection.is === 'ready' ? inspection.value.rowsAt : undefined;
-  const isElsewhere = rowsAt !== undefined && rowsAt !== '' && rowsAt !== '/data';
   const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
   const query: LoadQuery = {
     ...withoutDefaults({
@@ -41,11 +46,11 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
     }),
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
     ...missingQuery(state),
-    ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
+    ...readingQuery({ ...reading, rowsAt: isElsewhere(rowsAt) ? rowsAt : undefined }, kind),
     ...(names.length > 0 && { rename: names.map((pair) => pair.map(escapedItem).join(':')).join(',') }),
   };
   const definition = needsDefinition ? definitionOf(columns) : undefined;
-  return { kind, schema: target.schema, table: target.table, query, definition };
+  return { kind, schema: target.schema, table: target.table, query, definition, patch: patchOf(state) };
 }
 
 /** The service loads each column whose name the existing table has. So a column that is left out gets a name that the table does not have. */
@@ -95,5 +100,5 @@ function byteLength(text: string): number {
 /** Returns a text that changes whenever the request changes, so that an old check can be recognized. */
 export function requestText(state: PlanFacts): string {
   const { name = '', size = 0, content } = state.file ?? {};
-  return JSON.stringify([name, size, content?.lastModified, uploadPlan(state)]);
+  return toJson([name, size, content?.lastModified, uploadPlan(state)]);
 }

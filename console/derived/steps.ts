@@ -19,6 +19,7 @@ export function waitsForService({
       (remote) => remote.is === 'busy',
     ) ||
     isReadAgain ||
+    (check.is === 'ready' && check.value.isCheckedAgain) ||
     isRunning(load)
   );
 }

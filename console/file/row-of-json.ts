@@ -4,7 +4,6 @@ import { fromJson } from '../../client/exact-json.ts';
 /** The place of a problem in the form of the answer of the service. */
 export interface RowPlace {
   pointer?: string | undefined;
-  line?: number | undefined;
 }
 
 /** Longer rows are not shown. */
@@ -33,14 +32,13 @@ interface Search {
 export async function rowOfJson(
   file: Blob,
   kind: 'json' | 'ndjson',
-  { pointer, line }: RowPlace,
+  { pointer }: RowPlace,
 ): Promise<Record<string, unknown> | undefined> {
   const path = pathOf(pointer ?? '');
   if (kind === 'json') return rowAt(file, new ElementSearch(path));
-  if (line !== undefined) return rowAt(file, new LineSearch(line - 1, false));
-  // If the page sends a definition with NDJSON, it puts the lines into the array `data` of one document. So the pointer begins with `data`.
+  // The page puts the lines into the array `data` of one document. So the pointer begins with `data`.
   const index = Number(path[1]);
-  return path[0] === 'data' && Number.isInteger(index) ? rowAt(file, new LineSearch(index, true)) : undefined;
+  return path[0] === 'data' && Number.isInteger(index) ? rowAt(file, new LineSearch(index)) : undefined;
 }
 
 async function rowAt(file: Blob, search: Search): Promise<Record<string, unknown> | undefined> {
@@ -66,19 +64,17 @@ function pathOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Finds a line by its index. JSON text never contains a newline inside a string, so each line is a row. */
+/** Finds a row by its index. Blank lines are no rows. JSON text never contains a newline inside a string, so each line is a row. */
 class LineSearch implements Search {
   start = -1;
   end = -1;
   readonly #wanted: number;
-  readonly #skipsEmpty: boolean;
   #index = 0;
   #lineStart = 0;
   #isEmpty = true;
 
-  constructor(wanted: number, skipsEmpty: boolean) {
+  constructor(wanted: number) {
     this.#wanted = wanted;
-    this.#skipsEmpty = skipsEmpty;
   }
 
   read(bytes: Uint8Array, from: number): boolean {
@@ -95,7 +91,7 @@ class LineSearch implements Search {
         this.end = from + at;
         return true;
       }
-      if (!(this.#skipsEmpty && this.#isEmpty)) this.#index++;
+      if (!this.#isEmpty) this.#index++;
       this.#isEmpty = true;
       this.#lineStart = from + at + 1;
     }

@@ -1,15 +1,33 @@
 /** Step 3: the dry run and its problems. */
 import type { VNode } from 'preact';
+import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices } from '../derived/choices.ts';
+import {
+  currentCorrections,
+  isOfCorrections,
+  keyOfPlace,
+  placesOfProblems,
+  problemsLike,
+  uncorrected,
+} from '../derived/corrections.ts';
 import { canLeaveOut, fixesOf } from '../derived/fixes.ts';
-import { type GroupedProblems, groupProblems, placeOf } from '../derived/problems.ts';
+import {
+  fullPlaceOf,
+  type GroupedProblems,
+  groupProblems,
+  kindInWords,
+  placeOf,
+  reasonInWords,
+} from '../derived/problems.ts';
 import { requestText } from '../derived/request.ts';
 import { deletedWords, lossWords, mayKeepDefinition } from '../derived/target.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
-import type { Checked, ShownProblem, State, Target } from '../state.ts';
+import type { CellCorrection, Checked, ShownProblem, State, Target } from '../state.ts';
+import { cellFields } from './cell-field.ts';
+import { correctionsView } from './corrections.ts';
 import { differenceView } from './difference.ts';
 import { faultyRowsButtons } from './faulty-rows.ts';
 import { missingRefusal } from './missing-refusal.ts';
@@ -21,13 +39,14 @@ import {
   changedFileBox,
   data,
   failureBox,
-  problemCells,
+  remoteView,
   shortened,
   stepButton,
   warningList,
 } from './parts.ts';
+import { problemRows, problemValue } from './problem-list.ts';
 import { saveButton } from './profiles.ts';
-import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
+import { VirtualGrid } from './virtual-grid.ts';
 
 export function checkView(state: State, actions: Actions): VNode {
   const { check } = state;
@@ -40,6 +59,7 @@ export function checkView(state: State, actions: Actions): VNode {
         : failureBox(check.failure, actions.check),
       tableExists(check.failure.code),
       missingRefusal(state, check.failure, actions),
+      correctionsView(state, false, actions),
     ],
     check.is === 'ready' && checked(state, check.value, actions),
     (check.is === 'none' || check.is === 'failed') &&
@@ -84,11 +104,11 @@ function checking(
 
 function checked(state: State, found: Checked, actions: Actions): VNode[] {
   const isStale = requestText(state) !== state.checkedRequest;
-  const { result, failure } = found;
+  const { result, failure, isCheckedAgain } = found;
   const warnings = result?.load.warnings ?? failure?.warnings ?? [];
   const loss = result ? (lossWords(state) ?? deletedWords(state, result.load)) : undefined;
   return [
-    isStale
+    isStale && !isCheckedAgain
       ? h('div', { class: 'notice warn', role: 'status' }, [
           h('p', null, 'You have changed the request since this check.'),
           button('Check again', actions.check),
@@ -96,12 +116,17 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
       : h('div', null),
     result ? passed(state, result.load, actions) : h('div', null),
     failure ? problems(state, found, actions) : h('div', null),
+    correctionsView(state, isStale || isCheckedAgain, actions) ?? h('div', null),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice) ??
       h('div', null),
     (result && differenceView(state, result.load, actions)) ?? h('div', null),
     h('div', { class: 'action-bar' }, [
       h('div', { class: 'action-text' }, [
-        result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
+        isCheckedAgain
+          ? busy('The corrected cells are being checked.')
+          : result
+            ? 'The load does the same, and keeps the rows.'
+            : 'Nothing was changed.',
         loss ? h('strong', { class: 'bad-text' }, [' ', data(loss)]) : null,
       ]),
       saveButton(state, actions),
@@ -152,7 +177,7 @@ function passed(state: State, load: LoadResult['load'], actions: Actions): VNode
               data(placeOf(problem)),
               ': ',
               problem.column ? [data(problem.column), ' '] : null,
-              data(problem.detail),
+              data(reasonInWords(problem)),
             ]),
           ),
         ]),
@@ -166,20 +191,28 @@ function passed(state: State, load: LoadResult['load'], actions: Actions): VNode
 
 const maxOpenProblems = 10;
 
-function problems(state: State, { failure, all, isReadingAll, openGroup }: Checked, actions: Actions): VNode {
-  const { errors, errorCount, groups: counted, detail, title } = failure!;
-  const isAboutRows = failure!.code === 'invalid-data';
-  const groups = groupProblems(all ?? errors, counted);
-  const isPart = all === undefined && errorCount > errors.length && failure!.loadId !== undefined;
+function problems(state: State, found: Checked, actions: Actions): VNode {
+  const { all, isReadingAll, order, openGroup } = found;
+  const { errors, errorCount, groups: counted, detail, title, code, loadId } = found.failure!;
+  const isAboutRows = code === 'invalid-data';
+  const isOfPatch = isOfCorrections(found.failure!);
+  const groups = isOfPatch ? [] : inOrder(groupProblems(all ?? errors, counted), order);
+  // When the last problem of a group was corrected, the next group opens.
+  const isGone = openGroup !== 'none' && !groups.some(({ key }) => key === openGroup);
+  const open = isGone ? groups[0]?.key : openGroup;
+  const isPart = all === undefined && errorCount > errors.length && loadId !== undefined;
+  const words = isOfPatch
+    ? 'The file does not have all of the corrected cells now. Undo the corrections that are refused below.'
+    : isAboutRows
+      ? detail.replace(countSentence, '')
+      : detail;
   return h('div', { class: 'stack' }, [
     h('div', { class: 'notice bad' }, [
       h('p', { class: 'notice-title' }, isAboutRows ? `${plural(errorCount, 'problem')} in the data` : title),
-      h('p', null, data(detail)),
+      words !== '' && h('p', null, data(words)),
       isAboutRows &&
         h('p', { class: 'notice-actions' }, [
-          failure!.loadId
-            ? button('Save all problems as .csv', actions.saveAllProblems, { disabled: isReadingAll })
-            : null,
+          loadId && button('Save all problems as .csv', actions.saveAllProblems, { disabled: isReadingAll }),
           isPart &&
             button(`List all ${countInWords(errorCount)} problems`, actions.readAllProblems, {
               disabled: isReadingAll,
@@ -190,12 +223,21 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
             ),
           isReadingAll && busy('All problems are being read.'),
         ]),
-      isAboutRows && canLeaveOut(groups) && failure!.loadId && repairHint(state, failure!.loadId, actions),
+      isAboutRows && canLeaveOut(groups) && loadId && repairHint(state, loadId, actions),
     ]),
-    groups.map((group) => problemGroup(state, group, (openGroup ?? groups[0]?.key) === group.key, actions)),
-    state.shownProblem && shownRow(state.shownProblem, actions),
+    groups.map((group) => problemGroup(state, group, open === group.key, actions)),
+    state.shownProblem && shownRow(state, state.shownProblem, actions),
   ]);
 }
+
+function inOrder(groups: GroupedProblems[], order: string[]): GroupedProblems[] {
+  const places = new Map(order.map((key, index) => [key, index]));
+  const placeOf = ({ key }: GroupedProblems): number => places.get(key) ?? order.length;
+  return groups.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+/** The title says the count already, and the foot of the page that nothing was changed. */
+const countSentence = /There (is one problem|are \d+ problems) in the data[^.]*; nothing was changed\.( |$)/;
 
 /** After a refusal nothing was loaded, and the file has only the rows with problems. */
 function repairHint(state: State, load: string, actions: Actions): Child {
@@ -207,82 +249,117 @@ function repairHint(state: State, load: string, actions: Actions): Child {
   ];
 }
 
-const problemHeight = 34;
-
 function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, actions: Actions): VNode {
   const { key, column, code, count, detail, problems } = group;
   const rest = count - problems.length;
+  const kind = kindInWords(code);
+  // Fixes are for values of the file.
+  const own = uncorrected(state, problems);
   return h('section', { class: 'group', key }, [
     h('div', { class: 'group-head' }, [
       h('h2', null, [
         button(
           [
             h('span', { class: 'count' }, countInWords(count)),
-            column === undefined ? code : [data(column), h('span', { class: 'dim' }, ` ${code}`)],
+            column === undefined ? kind : [data(column), h('span', { class: 'dim' }, ` ${kind}`)],
           ],
           () => actions.openGroup(isOpen ? 'none' : key),
           { class: 'group-title', 'aria-expanded': isOpen },
         ),
       ]),
       h('div', { class: 'fixes' }, [
-        fixesOf(group, mayKeepDefinition(state)).map((fix) =>
+        replaceButton(state, group, actions),
+        fixesOf({ ...group, problems: own, count: own.length + rest }, mayKeepDefinition(state)).map((fix) =>
           button(fix.label, () => actions.applyFix(fix), { kind: 'fix' }),
         ),
       ]),
     ]),
-    detail ? h('p', { class: 'group-detail' }, data(detail)) : null,
+    !isOpen && detail !== '' && h('p', { class: 'group-detail' }, data(detail)),
     isOpen && [
-      h(VirtualRows, {
-        label: `Problems: ${code}`,
-        count: problems.length,
-        rowHeight: problemHeight,
-        maxHeight: 12 * problemHeight,
-        row: (index: number) => {
-          const problem = problems[index]!;
-          const value =
-            problem.value === undefined
-              ? h('span', { class: 'null' }, 'no value')
-              : h('bdi', null, shortened(problem.value));
-          return button(
-            problemCells(placeOf(problem, state.columns), value, problem),
-            () => actions.showProblem(problem),
-            { class: 'problem', 'aria-pressed': state.shownProblem?.problem === problem },
-          );
-        },
-      }),
+      groupRows(state, problems, kind, actions),
       rest > 0 && h('p', { class: 'hint' }, `${countInWords(rest)} more are not listed yet.`),
     ],
   ]);
 }
 
-function shownRow({ problem, row }: ShownProblem, actions: Actions): VNode {
+function groupRows(state: State, problems: Problem[], kind: string, actions: Actions): VNode {
+  const placeOfProblem = placesOfProblems(state);
+  const fieldOf = cellFields(state, actions);
+  return problemRows(
+    `Problems: ${kind}`,
+    problems,
+    (problem) => {
+      const place = placeOfProblem(problem);
+      const isShown = state.shownProblem?.problem === problem;
+      return [
+        button(data(placeOf(problem, state.columns)), () => actions.showProblem(problem), {
+          kind: 'link',
+          'aria-pressed': isShown,
+        }),
+        place === undefined
+          ? problemValue(problem)
+          : fieldOf(place, problem.value ?? null, reasonInWords(problem)),
+      ];
+    },
+    (problem) => {
+      const place = placeOfProblem(problem);
+      return place === undefined ? fullPlaceOf(problem) : keyOfPlace(place);
+    },
+  );
+}
+
+/** Offers the newest correction for all cells of the group that have the same value. */
+function replaceButton(state: State, { problems, count }: GroupedProblems, actions: Actions): VNode | null {
+  const newest = currentCorrections(state).at(-1);
+  if (newest === undefined || isRefused(state, problems, newest)) return null;
+  const like = problemsLike(state, problems, newest);
+  if (like.length === 0) return null;
+  const number = count > problems.length ? 'all other' : `the other ${countInWords(like.length)}`;
+  const from = newest.from === null ? 'empty cells' : `“${shortened(newest.from)}”`;
+  const to = newest.to === null ? 'nothing' : `“${shortened(newest.to)}”`;
+  return button(`Replace ${number} ${from} by ${to}`, () => actions.correctLike(newest, problems, count), {
+    kind: 'fix',
+  });
+}
+
+function isRefused(state: State, problems: Problem[], correction: CellCorrection): boolean {
+  const placeOfProblem = placesOfProblems(state);
+  const key = keyOfPlace(correction);
+  return problems.some((problem) => {
+    if ((problem.value ?? null) !== correction.to) return false;
+    const place = placeOfProblem(problem);
+    return place !== undefined && keyOfPlace(place) === key;
+  });
+}
+
+function shownRow(state: State, { problem, row }: ShownProblem, actions: Actions): VNode {
+  const fieldOf = cellFields(state, actions);
   return h('aside', { class: 'shown-row', 'aria-label': 'The row of the problem' }, [
     h('div', { class: 'panel-head' }, [
       h('h2', null, data(placeOf(problem))),
       button('Close', () => actions.showProblem(undefined), { kind: 'quiet' }),
     ]),
-    h('p', null, data(problem.detail)),
-    row.is === 'busy' && busy('The row is being read.'),
-    row.is === 'failed' && failureBox(row.failure),
+    h('p', null, data(reasonInWords(problem))),
     row.is === 'none' && h('p', { class: 'hint' }, 'The row cannot be shown here.'),
-    row.is === 'ready' &&
+    remoteView(row, 'The row is being read.', ({ names, values, places, marked }) =>
       h(VirtualGrid, {
         label: 'The row',
-        columnCount: row.value.names.length,
+        columnCount: names.length,
         rowCount: 1,
         columnWidth: 170,
-        rowHeight: 36,
+        rowHeight: 40,
         headHeight: 32,
-        maxHeight: 100,
-        shownColumn: row.value.marked,
-        head: (column: number) => data(row.value.names[column] ?? ''),
+        maxHeight: 104,
+        shownColumn: marked,
+        head: (column: number) => data(names[column] ?? ''),
         cell: (_: number, column: number) => {
-          const value = row.value.values[column] ?? null;
-          return {
-            content: value === null ? 'empty' : h('bdi', null, shortened(value)),
-            kind: `${value === null ? 'null' : ''}${column === row.value.marked ? ' at-fault' : ''}`,
-          };
+          const value = values[column] ?? null;
+          const place = places[column];
+          const kind = column === marked ? 'at-fault' : '';
+          if (place !== undefined) return { content: fieldOf(place, value), kind: `${kind} edited` };
+          return { content: value === null ? 'empty' : h('bdi', null, shortened(value)), kind };
         },
       }),
+    ),
   ]);
 }

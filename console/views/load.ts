@@ -10,6 +10,7 @@ import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
 import { type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
+import { recordedCorrections } from './corrections.ts';
 import { differenceView } from './difference.ts';
 import { repairView } from './faulty-rows.ts';
 import {
@@ -142,6 +143,7 @@ function loaded(
       saveButton(state, actions),
     ]),
     differenceView(state, load, actions, facts) ?? factList('numbers', facts),
+    recordedCorrections(load),
     leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),
     warningList(load.warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows && [

@@ -9,6 +9,7 @@ import { agoInWords, countInWords, plural, sizeInWords, timeInWords } from '../d
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
 import type { LoadFilter, State } from '../state.ts';
+import { recordedCorrections } from './corrections.ts';
 import { differenceView } from './difference.ts';
 import { faultyRowsButtons } from './faulty-rows.ts';
 import { dropPlace } from './file.ts';
@@ -145,6 +146,7 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
       () => [],
       () => {},
     ),
+    body?.load && recordedCorrections(body.load, load.subject),
     body?.load && differenceView(state, body.load, actions),
     errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
     hasEnded(load) && !isRunning(state.load) && againView(load, actions),

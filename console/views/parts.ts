@@ -1,8 +1,8 @@
 /** Small elements that several views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
-import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
+import { reasonInWords, withoutParameters } from '../derived/problems.ts';
 import { hashOf } from '../derived/routes.ts';
 import { withVisibleControls } from '../derived/words.ts';
 import type { Failure, Warning } from '../failure.ts';
@@ -104,15 +104,6 @@ export function select<Value extends string>(
   );
 }
 
-/** A problem in a list: its place, its value and its reason. */
-export function problemCells(place: string, value: VNode, { detail }: Problem): VNode[] {
-  return [
-    h('span', { class: 'place' }, data(place)),
-    h('span', { class: 'value' }, value),
-    h('span', { class: 'why' }, data(detail)),
-  ];
-}
-
 /** A list of details, each with its label. */
 export function factList(kind: string, facts: (readonly [label: string, fact: Child])[]): VNode {
   const pairs = facts.map(([label, fact]) => h('div', null, [h('dt', null, label), h('dd', null, fact)]));
@@ -160,11 +151,12 @@ export function failureBox(
   const isListed = listed.length > 1 || listed.some((problem) => !detail.includes(problem.detail));
   return h('div', { class: 'notice bad', role: 'alert' }, [
     h('p', { class: 'notice-title' }, title),
-    h('p', null, [data(detail), refusals[code ?? '']]),
+    // Texts without a code are those of the page itself.
+    h('p', null, [data((code && withoutParameters(detail)) || detail), refusals[code ?? '']]),
     isListed &&
       h('ul', null, [
         listed.map((problem) =>
-          h('li', null, [problem.column ? [data(problem.column), ': '] : null, data(problem.detail)]),
+          h('li', null, [problem.column ? [data(problem.column), ': '] : null, data(reasonInWords(problem))]),
         ),
       ]),
     isListed && errorCount > listed.length && h('p', null, `and ${errorCount - listed.length} more`),

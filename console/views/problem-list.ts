@@ -1,32 +1,52 @@
-/** The problems of a request that was refused, each with its place, its value and its reason. */
+/** Problems, each with its place, its value and its reason. */
 import type { VNode } from 'preact';
 import type { Problem } from '../../client/client.ts';
-import { fullPlaceOf } from '../derived/problems.ts';
+import { fullPlaceOf, reasonInWords } from '../derived/problems.ts';
 import { plural } from '../derived/words.ts';
 import { h } from '../h.ts';
-import { problemCells, shortened } from './parts.ts';
+import { type Child, data, shortened } from './parts.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
-/** @param count the number of all problems, while `errors` may be only the first */
+/** The problems of a request that was refused. @param count the number of all problems, while `errors` may be only the first */
 export function problemList(errors: Problem[], count: number): VNode[] {
   const words = plural(count, 'problem');
   return [
     h('h2', null, count > errors.length ? `${words}, the first ${errors.length}` : words),
-    h(VirtualRows, {
-      label: 'Problems',
-      count: errors.length,
-      rowHeight: rowHeight(),
-      maxHeight: rowHeight() * 14,
-      row: (index: number) => {
-        const problem = errors[index]!;
-        const value = h('bdi', null, shortened(problem.value ?? ''));
-        return h('div', { class: 'problem' }, problemCells(fullPlaceOf(problem), value, problem));
-      },
-    }),
+    problemRows('Problems', errors, (problem) => [data(fullPlaceOf(problem)), problemValue(problem)]),
   ];
 }
 
+export function problemValue({ value }: Problem): VNode {
+  return value === undefined ? h('span', { class: 'null' }, 'no value') : h('bdi', null, shortened(value));
+}
+
+/** @param keyOf returns what a row keeps when problems above it are removed */
+export function problemRows(
+  label: string,
+  problems: Problem[],
+  placeAndValue: (problem: Problem) => [place: Child, value: Child],
+  keyOf?: (problem: Problem) => string,
+): VNode {
+  const height = lineHeight();
+  return h(VirtualRows, {
+    label,
+    count: problems.length,
+    rowHeight: height,
+    maxHeight: 12 * height,
+    keyOf: keyOf && ((index: number) => keyOf(problems[index]!)),
+    row: (index: number) => {
+      const problem = problems[index]!;
+      const [place, value] = placeAndValue(problem);
+      return h('div', { class: 'problem' }, [
+        h('span', { class: 'place' }, place),
+        h('span', { class: 'value' }, value),
+        h('span', { class: 'why' }, data(reasonInWords(problem))),
+      ]);
+    },
+  });
+}
+
 /** On a narrow screen the text of a problem stands below its place, so the row is higher. */
-function rowHeight(): number {
-  return matchMedia('(max-width: 800px)').matches ? 96 : 34;
+export function lineHeight(): number {
+  return matchMedia('(max-width: 800px)').matches ? 96 : 38;
 }

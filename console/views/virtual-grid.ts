@@ -212,6 +212,8 @@ interface RowsProps {
   rowHeight: number;
   maxHeight: number;
   role?: 'list' | 'group';
+  /** Returns what identifies a row while rows above it are removed. Default: its index. */
+  keyOf?: ((index: number) => string) | undefined;
   row: (index: number) => Child;
 }
 
@@ -232,7 +234,7 @@ export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
   }
 
   render(
-    { label, count, rowHeight: givenHeight, maxHeight, role = 'list', row }: RowsProps,
+    { label, count, rowHeight: givenHeight, maxHeight, role = 'list', keyOf, row }: RowsProps,
     { focused }: { focused: number },
   ): VNode {
     const scale = scaleOfPage();
@@ -261,7 +263,7 @@ export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
           const item = {
             class: 'virtual-row',
             role: itemRole,
-            key: index,
+            key: keyOf?.(index) ?? index,
             'data-index': index,
             style,
           } as const;

@@ -391,17 +391,20 @@ test('the row of a problem has all columns, also those whose cell is empty, and 
     rows: [['7', 'beside']],
   };
   const answer = { sheet } as unknown as Parameters<typeof rowOfSheet>[0];
-  assert.deepEqual(rowOfSheet(answer, planColumns(inspection, []), 2), {
+  assert.deepEqual(rowOfSheet(answer, planColumns(inspection, []), { row: 7, marked: 2 }), {
     names: ['no', 'day', 'note', 'E'],
     values: ['7', null, null, 'beside'],
+    places: [
+      { cell: 'A7', row: undefined, header: 'no' },
+      { cell: 'B7', row: undefined, header: 'day' },
+      { cell: 'C7', row: undefined, header: 'note' },
+      undefined,
+    ],
     marked: 1,
   });
   const empty = { sheet: { columns: [], rows: [] } } as unknown as typeof answer;
-  assert.deepEqual(rowOfSheet(empty, planColumns(inspection, []), 3), {
-    names: ['no', 'day', 'note'],
-    values: [null, null, null],
-    marked: 2,
-  });
+  const { names, values, marked } = rowOfSheet(empty, planColumns(inspection, []), { row: 7, marked: 3 });
+  assert.deepEqual([names, values, marked], [['no', 'day', 'note'], [null, null, null], 2]);
 });
 
 test('the row of a problem is found in a JSON file of any size, with all digits of its numbers', async () => {
@@ -412,7 +415,7 @@ test('the row of a problem is found in a JSON file of any size, with all digits 
   items[50_000] = '{"n":12345678901234567890.12}';
   const list = `[${items.join(',')}]`;
   assert.ok(list.length > 5_000_000);
-  const found = async (text: string, kind: 'json' | 'ndjson', place: { pointer?: string; line?: number }) =>
+  const found = async (text: string, kind: 'json' | 'ndjson', place: { pointer: string }) =>
     (await rowOfJson(new Blob([text]), kind, place))?.n;
   const n = '12345678901234567890.12';
   assert.equal(await found(list, 'json', { pointer: '/50000/n' }), n);
@@ -424,10 +427,9 @@ test('the row of a problem is found in a JSON file of any size, with all digits 
   assert.equal(await found(elsewhere, 'json', { pointer: '/a~1b/other/5' }), undefined);
   assert.equal(await found(list, 'json', { pointer: '/60000/n' }), undefined);
   const lines = `\n${items.join('\r\n')}`;
-  assert.equal(await found(lines, 'ndjson', { line: 50_002 }), n);
   assert.equal(await found(lines, 'ndjson', { pointer: '/data/50000/n' }), n);
-  assert.equal(await found(lines, 'ndjson', { line: 60_001 }), 59_999);
-  assert.equal(await found(lines, 'ndjson', { line: 70_000 }), undefined);
+  assert.equal(await found(lines, 'ndjson', { pointer: '/data/59999' }), 59_999);
+  assert.equal(await found(lines, 'ndjson', { pointer: '/data/70000' }), undefined);
 });
 
 test('the bars say what is done, how fast, and how long it still takes', () => {

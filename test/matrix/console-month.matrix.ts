@@ -1,61 +1,30 @@
 /** The file of each month in the console, in a real browser: the first load, the next file, its rows with problems, and the same file again. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
 import * as library from '@e965/xlsx';
-import type { Browser, Page } from 'playwright-core';
-import { readConfig } from '../../src/core/settings/config.ts';
-import { type Service, startService } from '../../src/service/service.ts';
-import { noBrowser, startBrowser } from '../support/browser.ts';
-import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { freePort } from '../support/free-port.ts';
-import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/browser.ts';
+import {
+  choose,
+  consoleInBrowser,
+  isNotWiderThanTheScreen,
+  narrow,
+  press,
+} from '../support/console-in-browser.ts';
+import { isAccessible, tabTo } from '../support/console-page.ts';
 import { bookOf } from '../support/workbook.ts';
 
 describe('a file that comes each month, in the console', { skip: noBrowser }, () => {
-  let database: TestDatabase;
-  let folder: string;
-  let url: string;
-  let service: Service;
-  let client: ServiceClient;
-  let browser: Browser;
-
-  before(async () => {
-    database = await createTestDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    service = await startService(readConfig(testEnvironment(database, folder, { PORT: String(port) })));
-    client = await serviceClient(url);
-    browser = await startBrowser();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-    await database?.drop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const service = consoleInBrowser();
 
   type Row = (string | number)[];
   const header: Row = ['sku', 'price', 'stock'];
-  const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-
-  async function choose(page: Page, name: string, buffer: Buffer, input = '#file'): Promise<void> {
-    await page.setInputFiles(input, { name, mimeType: xlsx, buffer });
-    await page.locator('.columns-step h1', { hasText: name }).waitFor();
-    await page.waitForSelector('.editor-row');
-  }
 
   const bookWith = (...rows: Row[]): Buffer => bookOf({ Stock: [header, ...rows] });
-  const press = (page: Page, name: string): Promise<void> =>
-    page.getByRole('button', { name, exact: true }).click();
   const rowsOf = async (table: string) =>
-    (await database.pool.query(`SELECT sku, price::text, stock::int FROM ${table} ORDER BY sku`)).rows.map(
-      (row) => Object.values(row),
+    (await service.rows(`SELECT sku, price::text, stock::int FROM ${table} ORDER BY sku`)).map((row) =>
+      Object.values(row),
     );
 
   async function load(page: Page): Promise<void> {
@@ -86,26 +55,14 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
 
   /** Opens step 2 with a file for an existing table, whose rows update those with the same key. */
   async function update(page: Page, table: string, name: string, content: Buffer): Promise<void> {
-    await page.goto(`${url}/#/tables/public/${table}`);
+    await page.goto(`${service.url}/#/tables/public/${table}`);
     await press(page, 'Load a file into it');
     await choose(page, name, content);
     await page.locator('select[name=on_conflict]').selectOption('update');
   }
 
-  const narrow = { width: 360, height: 740 };
-
-  async function isNotWiderThanTheScreen(page: Page): Promise<void> {
-    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-    assert.ok(width <= narrow.width, `the page is ${width} px wide`);
-  }
-
-  async function inPage(work: (page: Page) => Promise<void>, viewport?: typeof narrow) {
-    const token = await client.token();
-    await inWindow(browser, { url, token, ...(viewport && { viewport }) }, work);
-  }
-
   test('the next file updates its table after the page has shown the difference, and repaired rows follow', async () => {
-    await inPage(async (page) => {
+    await service.inPage(async (page) => {
       const first = Array.from({ length: 20 }, (_, at): Row => [`A${at + 10}`, 1.5, at]);
       await choose(page, 'stock.xlsx', bookWith(...first));
       await page.getByLabel('sku is in the primary key').check();
@@ -177,41 +134,44 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
   });
 
   test('too many missing rows are refused with what to do, and can be marked instead', async () => {
-    await database.pool.query(`CREATE TABLE shelf (sku text PRIMARY KEY, price numeric, stock bigint, is_gone boolean);
+    await service.rows(`CREATE TABLE shelf (sku text PRIMARY KEY, price numeric, stock bigint, is_gone boolean);
       INSERT INTO shelf SELECT 'A' || i, i, i FROM generate_series(10, 309) i`);
-    await inPage(async (page) => {
-      const kept = Array.from({ length: 150 }, (_, at): Row => [`A${at + 10}`, at + 0.5, at + 10]);
-      await update(page, 'shelf', 'half.xlsx', bookWith(...kept));
-      await page.locator('select[name=missing_rows]').selectOption('delete');
-      await page.click('#check');
-      await page.locator('.notice.bad', { hasText: 'lacks 150 of the 300 rows' }).waitFor();
-      await isAccessible(page, 'too many missing rows');
-      await press(page, 'Allow 150 missing rows');
-      await page.getByText('150 rows of public.shelf that the file does not have are deleted.').waitFor();
-      await page.getByText('1 to 100 of 300 changes').waitFor();
+    await service.inPage(
+      async (page) => {
+        const kept = Array.from({ length: 150 }, (_, at): Row => [`A${at + 10}`, at + 0.5, at + 10]);
+        await update(page, 'shelf', 'half.xlsx', bookWith(...kept));
+        await page.locator('select[name=missing_rows]').selectOption('delete');
+        await page.click('#check');
+        await page.locator('.notice.bad', { hasText: 'lacks 150 of the 300 rows' }).waitFor();
+        await isAccessible(page, 'too many missing rows');
+        await press(page, 'Allow 150 missing rows');
+        await page.getByText('150 rows of public.shelf that the file does not have are deleted.').waitFor();
+        await page.getByText('1 to 100 of 300 changes').waitFor();
 
-      await press(page, 'Back to the columns');
-      assert.equal(await page.locator('input[name=max_missing_rows]').inputValue(), '150');
-      await page.locator('select[name=missing_rows]').selectOption('mark');
-      await page.getByText('Choose the column that marks missing rows.').waitFor();
-      await page.locator('select[name=missing_column]').selectOption('is_gone');
-      await page.click('#check');
-      await page.getByText('1 to 100 of 300 changes').waitFor();
-      await tabTo(page, /^Next changes$/);
-      await page.keyboard.press('Enter');
-      await page.getByText('101 to 200 of 300 changes').waitFor();
-      await isNotWiderThanTheScreen(page);
-      await press(page, 'Next changes');
-      await page.getByText('201 to 300 of 300 changes').waitFor();
-      assert.ok(await page.getByRole('button', { name: 'Next changes' }).isDisabled());
-      await press(page, 'Previous changes');
-      await page.getByText('101 to 200 of 300 changes').waitFor();
-      await load(page);
-      assert.equal(await count(page, 'Marked'), '150');
-      await press(page, 'Show the changes');
-      await page.getByText('1 to 100 of 300 changes').waitFor();
-    }, narrow);
-    const { rows } = await database.pool.query(
+        await press(page, 'Back to the columns');
+        assert.equal(await page.locator('input[name=max_missing_rows]').inputValue(), '150');
+        await page.locator('select[name=missing_rows]').selectOption('mark');
+        await page.getByText('Choose the column that marks missing rows.').waitFor();
+        await page.locator('select[name=missing_column]').selectOption('is_gone');
+        await page.click('#check');
+        await page.getByText('1 to 100 of 300 changes').waitFor();
+        await tabTo(page, /^Next changes$/);
+        await page.keyboard.press('Enter');
+        await page.getByText('101 to 200 of 300 changes').waitFor();
+        await isNotWiderThanTheScreen(page);
+        await press(page, 'Next changes');
+        await page.getByText('201 to 300 of 300 changes').waitFor();
+        assert.ok(await page.getByRole('button', { name: 'Next changes' }).isDisabled());
+        await press(page, 'Previous changes');
+        await page.getByText('101 to 200 of 300 changes').waitFor();
+        await load(page);
+        assert.equal(await count(page, 'Marked'), '150');
+        await press(page, 'Show the changes');
+        await page.getByText('1 to 100 of 300 changes').waitFor();
+      },
+      { viewport: narrow },
+    );
+    const rows = await service.rows(
       `SELECT is_gone, count(*)::int AS count FROM shelf GROUP BY 1 ORDER BY 1`,
     );
     assert.deepEqual(rows, [
@@ -221,11 +181,11 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
   });
 
   test('the same file again is warned about with a link, and the page of the load has its rows with problems', async () => {
-    await database.pool.query('CREATE TABLE twice (sku text, price numeric, stock bigint)');
-    await inPage(async (page) => {
+    await service.rows('CREATE TABLE twice (sku text, price numeric, stock bigint)');
+    await service.inPage(async (page) => {
       const book = bookWith(['A1', 1, 1], ['A2', 2, 'many']);
       const begin = async () => {
-        await page.goto(`${url}/#/tables/public/twice`);
+        await page.goto(`${service.url}/#/tables/public/twice`);
         await press(page, 'Load a file into it');
         await choose(page, 'twice.xlsx', book);
         await page.locator('input[name=leave_out_faulty]').check();
@@ -257,9 +217,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
   });
 
   test('settings are saved, offered for the next file with the same header, and deleted', async () => {
-    await database.pool.query(
-      'CREATE TABLE shop (sku text PRIMARY KEY, price numeric, pieces bigint, day date)',
-    );
+    await service.rows('CREATE TABLE shop (sku text PRIMARY KEY, price numeric, pieces bigint, day date)');
     const bookOfDay = (day: string) =>
       bookOf({
         Shop: [
@@ -267,7 +225,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
           ['A1', '-', 1, day],
         ],
       });
-    await inPage(async (page) => {
+    await service.inPage(async (page) => {
       await update(page, 'shop', 'november.xlsx', bookOfDay('01.11.2026'));
       await page.getByLabel('Name of the column for stock: now').fill('pieces');
       await page.getByText('How values are read').click();
@@ -285,7 +243,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await press(page, 'Close');
       await load(page);
 
-      await page.goto(`${url}/#/tables/public/shop`);
+      await page.goto(`${service.url}/#/tables/public/shop`);
       await press(page, 'Load a file into it');
       await choose(page, 'december.xlsx', bookOfDay('01.12.2026'));
       const offer = page.getByRole('button', { name: 'Use the settings “monthly shop”' });
@@ -306,15 +264,15 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await press(page, 'Delete monthly shop');
       await page.getByText('Saved settings (1)').waitFor({ state: 'detached' });
     });
-    const { rows } = await database.pool.query('SELECT sku, price, pieces::int, day::text FROM shop');
+    const rows = await service.rows('SELECT sku, price, pieces::int, day::text FROM shop');
     assert.deepEqual(rows, [{ sku: 'A1', price: null, pieces: 1, day: '2026-12-01' }]);
   });
 
   test('a column that is left out keeps its values in an existing table', async () => {
-    await database.pool.query(
+    await service.rows(
       `CREATE TABLE partly (sku text PRIMARY KEY, price numeric, stock bigint); INSERT INTO partly VALUES ('A1', 1, 1)`,
     );
-    await inPage(async (page) => {
+    await service.inPage(async (page) => {
       await update(page, 'partly', 'partly.xlsx', bookWith(['A1', 2, 2]));
       await page.getByLabel('Load price').uncheck();
       await page.click('#check');

@@ -1,68 +1,28 @@
 /** What a person does with a table in the console, in a real browser: load into it, rename it, drop it. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { readConfig } from '../../src/core/settings/config.ts';
-import { type Service, startService } from '../../src/service/service.ts';
-import { noBrowser, startBrowser } from '../support/browser.ts';
-import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { freePort } from '../support/free-port.ts';
-import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/browser.ts';
+import { consoleInBrowser, isNotWiderThanTheScreen, narrow, press } from '../support/console-in-browser.ts';
+import { isAccessible, tabTo } from '../support/console-page.ts';
 import { buildTableWorkbook } from '../support/table-workbook.ts';
 
 describe('tables in the console', { skip: noBrowser }, () => {
-  let database: TestDatabase;
-  let folder: string;
-  let url: string;
-  let service: Service;
-  let client: ServiceClient;
-  let browser: Browser;
-
-  before(async () => {
-    database = await createTestDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    service = await startService(readConfig(testEnvironment(database, folder, { PORT: String(port) })));
-    client = await serviceClient(url);
-    browser = await startBrowser();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-    await database?.drop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const rows = async (sql: string) => (await database.pool.query(sql)).rows;
-
-  const narrow = { width: 360, height: 740 };
+  const service = consoleInBrowser();
+  const rows = (sql: string) => service.rows(sql);
 
   /** Opens the page of a table in a window of its own. */
   async function atTable(
     table: string,
     work: (page: Page) => Promise<void>,
-    { scope, ...more }: { scope?: string; viewport?: typeof narrow } = {},
+    options: { scope?: string; viewport?: typeof narrow } = {},
   ): Promise<void> {
-    const token = await client.token(scope === undefined ? {} : { scope });
-    await inWindow(browser, { url, token, ...more }, async (page) => {
-      await page.goto(`${url}/#/tables/public/${table}`);
+    await service.inPage(async (page) => {
+      await page.goto(`${service.url}/#/tables/public/${table}`);
       await page.getByRole('heading', { name: `public.${table}`, level: 1 }).waitFor();
       await work(page);
-    });
-  }
-
-  const press = (page: Page, name: string): Promise<void> =>
-    page.getByRole('button', { name, exact: true }).click();
-
-  async function isNotWiderThanTheScreen(page: Page): Promise<void> {
-    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-    assert.ok(width <= narrow.width, `the page is ${width} px wide`);
+    }, options);
   }
 
   test('a table is dropped only after its name was typed, and what needs it is named', async () => {
@@ -144,7 +104,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await choose('december.csv', 'a\n3\n');
       assert.equal(await page.locator('input[name=table]').inputValue(), 'december');
       // A file that is not loaded yet is kept.
-      await page.goto(`${url}/#/tables/public/visits`);
+      await page.goto(`${service.url}/#/tables/public/visits`);
       await press(page, 'Load a file into it');
       await page.locator('.title-row', { hasText: 'december.csv' }).waitFor();
       assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
@@ -281,8 +241,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
     const header = ['No', 'Name', 'Hours'];
     const october = workbook(header, ['1', 'Ann', '38'], ['2', 'Bob', '41']);
     const november = workbook(header, ['3', 'Cleo', '37.5']);
-    const token = await client.token();
-    await inWindow(browser, { url, token }, async (page) => {
+    await service.inPage(async (page) => {
       const choose = async (name: string, buffer: Buffer): Promise<void> => {
         await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
         await page.waitForSelector('.editor-row');
@@ -366,7 +325,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
       assert.deepEqual(await firstCells(), ['1', '250.50']);
       await page.getByText('None that you may see.').waitFor();
       const file = Buffer.from('id,price\n0,999\n');
-      const answer = await client.upload('/table/paged/upload/excel?if_exists=append', file);
+      const answer = await service.client.upload('/table/paged/upload/excel?if_exists=append', file);
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       await page.locator('.last-loads li', { hasText: 'upload.xlsx, 1 row' }).waitFor();
       await page.getByText('999.00', { exact: true }).waitFor();
@@ -380,7 +339,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
   test('the list of tables is sorted, and shows a new table and a new load by itself', async () => {
     await rows(`CREATE SCHEMA lists; CREATE TABLE lists.small AS SELECT 1 AS a;
       CREATE TABLE lists.large AS SELECT generate_series(1, 20_000) AS a; ANALYZE lists.small, lists.large`);
-    await inWindow(browser, { url, token: await client.token() }, async (page) => {
+    await service.inPage(async (page) => {
       await page.getByRole('link', { name: 'Tables', exact: true }).click();
       await page.getByLabel('Find a table').fill('lists.');
       const names = () => page.locator('a.table-row .list-name').allInnerTexts();
@@ -392,7 +351,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
       assert.deepEqual(await names(), ['lists.large', 'lists.small']);
       await isAccessible(page, 'sorted tables');
       const path = '/table/newest/upload/json?schema=lists';
-      assert.equal((await client.post(path, { data: [{ a: 1 }] })).status, 201);
+      assert.equal((await service.client.post(path, { data: [{ a: 1 }] })).status, 201);
       await page.locator('a.list-row', { hasText: 'newest' }).filter({ hasText: 'just now' }).waitFor();
       await press(page, 'Last load');
       assert.equal((await names())[0], 'lists.newest');
@@ -402,37 +361,40 @@ describe('tables in the console', { skip: noBrowser }, () => {
   test('the list of loads hides checks, and is filtered by state and by the name of table, file or person', async () => {
     const file = Buffer.from('a\n1\n');
     for (const query of ['', '?dry_run=true&if_exists=append', ''])
-      await client.upload(`/table/listed/upload/excel${query}`, file);
-    await inWindow(browser, { url, token: await client.token(), viewport: narrow }, async (page) => {
-      await page.getByRole('link', { name: 'Loads', exact: true }).click();
-      await page.getByLabel('Find a table, file or person').fill('listed');
-      const states = () => page.locator('a.list-row .state').allInnerTexts();
-      await page.locator('a.list-row').nth(1).waitFor();
-      assert.deepEqual(await states(), ['refused', 'committed']);
-      await page.getByLabel('Show checks, too').check();
-      await page.locator('a.list-row').nth(2).waitFor();
-      assert.deepEqual(await states(), ['refused', 'checked', 'committed']);
-      await page.getByLabel('State').selectOption('refused');
-      await page.locator('a.list-row', { hasText: 'checked' }).waitFor({ state: 'detached' });
-      assert.deepEqual(await states(), ['refused']);
-      await isAccessible(page, 'filtered loads');
-      await isNotWiderThanTheScreen(page);
-    });
+      await service.client.upload(`/table/listed/upload/excel${query}`, file);
+    await service.inPage(
+      async (page) => {
+        await page.getByRole('link', { name: 'Loads', exact: true }).click();
+        await page.getByLabel('Find a table, file or person').fill('listed');
+        const states = () => page.locator('a.list-row .state').allInnerTexts();
+        await page.locator('a.list-row').nth(1).waitFor();
+        assert.deepEqual(await states(), ['refused', 'committed']);
+        await page.getByLabel('Show checks, too').check();
+        await page.locator('a.list-row').nth(2).waitFor();
+        assert.deepEqual(await states(), ['refused', 'checked', 'committed']);
+        await page.getByLabel('State').selectOption('refused');
+        await page.locator('a.list-row', { hasText: 'checked' }).waitFor({ state: 'detached' });
+        assert.deepEqual(await states(), ['refused']);
+        await isAccessible(page, 'filtered loads');
+        await isNotWiderThanTheScreen(page);
+      },
+      { viewport: narrow },
+    );
   });
 
   test('the page of a refused load saves its problems, and loads the corrected file with the same settings', async () => {
     await rows('CREATE TABLE again (n int, day date)');
-    const token = await client.token();
+    const token = await service.client.token();
     const form = new FormData();
     form.append('file', new Blob(['n;day\nx;31/12/2026\n2;1/2/2026\n']), 'december.csv');
     const query = 'if_exists=append&delimiter=%3B&date_order=dmy&dry_run=true';
-    const refused = await fetch(`${url}/api/v1/table/again/upload/excel?${query}`, {
+    const refused = await fetch(`${service.url}/api/v1/table/again/upload/excel?${query}`, {
       ...{ method: 'POST', body: form },
       headers: { authorization: `Bearer ${token}` },
     });
     assert.equal(refused.status, 422);
-    await inWindow(browser, { url, token }, async (page) => {
-      await page.goto(`${url}/#/loads/${refused.headers.get('load-id')}`);
+    await service.inPage(async (page) => {
+      await page.goto(`${service.url}/#/loads/${refused.headers.get('load-id')}`);
       await page.getByRole('heading', { name: 'december.csv', level: 1 }).waitFor();
       await isAccessible(page, 'refused load');
       const saved = page.waitForEvent('download');

@@ -356,17 +356,18 @@ describe('the console', { skip: noBrowser }, () => {
       await page.locator('.group-title').nth(3).waitFor();
       const groups = await page.locator('.group-title').allInnerTexts();
       assert.deepEqual(groups.map((text) => text.replace(/\s+/g, ' ')).sort(), [
-        '1 day no-such-date',
-        '1 no not-unique',
-        '1 note null-not-allowed',
-        '2 parcels not-a-whole-number',
+        '1 day no such date',
+        '1 no a key occurs more than once',
+        '1 note a value is missing',
+        '2 parcels not a whole number',
       ]);
       await page.locator('.group-title', { hasText: 'note' }).click();
       await page.getByRole('button', { name: /D32/ }).click();
-      await page.locator('.shown-row .at-fault', { hasText: 'empty' }).waitFor();
+      await page.locator('.shown-row .at-fault').getByPlaceholder('empty').waitFor();
       await page.locator('.group-title', { hasText: 'parcels' }).click();
       await page.getByRole('button', { name: /B12/ }).click();
-      await page.locator('.shown-row .at-fault', { hasText: 'n/a' }).waitFor();
+      const shown = page.locator('.shown-row .at-fault textarea');
+      await until('the cell', async () => (await shown.inputValue()) === 'n/a');
       await isAccessible(page, 'row of a problem');
       const saved = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Save all problems as .csv' }).click();
@@ -378,10 +379,12 @@ describe('the console', { skip: noBrowser }, () => {
       await page.locator('.group-title', { hasText: '1parcels' }).waitFor();
       await page.getByRole('button', { name: 'Make “parcels” text' }).click();
       await page.locator('.group-title', { hasText: 'parcels' }).waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Allow NULL in “note”' }).click();
+      await page.getByRole('button', { name: 'Allow empty cells in “note”' }).click();
       await page.locator('.group-title', { hasText: 'note' }).waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Make “no” no key' }).click();
-      await page.locator('.group-title', { hasText: 'not-unique' }).waitFor({ state: 'detached' });
+      await page
+        .locator('.group-title', { hasText: 'a key occurs more than once' })
+        .waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
       await page.locator('.check-step .notice.good', { hasText: '299 rows' }).waitFor();
       await load(page);
@@ -460,8 +463,11 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByLabel('Name of the column for c1499').waitFor();
       await page.getByLabel('Type of c1499', { exact: true }).fill('integer');
       await check(page);
-      await page.locator('.problem').first().click();
-      await page.locator('.shown-row .at-fault', { hasText: 'c1499' }).waitFor();
+      await page.locator('.problem button').first().click();
+      await page
+        .locator('.shown-row .at-fault')
+        .getByLabel(/^Value of .*, c1499$/)
+        .waitFor();
       await page.getByRole('button', { name: 'Back to the columns' }).click();
       await page.getByRole('button', { name: 'Choose another file' }).click();
       const values = Array.from({ length: 10_000 }, (_, index) => `v${index}`).join('\n');

@@ -112,6 +112,40 @@ suite('a correction counts as the value of the file', () => {
     assert.deepEqual(await content(), [{ no: 1, is_paid: null, amount: null }]);
   });
 
+  test('in a row of JSON before the first one that has the key, for a new table and for an existing one', async () => {
+    const data = [{ no: 1 }, { no: 2, day: '2026-01-02', amount: 5 }, { amount: 6, no: 3 }];
+    const patch = [
+      { row: 1, column: 'amount', value: 4 },
+      { row: 1, column: 'day', value: '2026-01-01' },
+      { row: 3, column: 'day', value: '2026-01-03' },
+    ];
+    const expected = [
+      { no: 1, amount: 4, day: '2026-01-01' },
+      { no: 2, amount: 5, day: '2026-01-02' },
+      { no: 3, amount: 6, day: '2026-01-03' },
+    ];
+    const stored = 'SELECT no::int, amount::int, day::text FROM amounts ORDER BY no';
+    for (const mode of ['fail', 'replace', 'truncate']) {
+      const { status, body } = await service.post(`${path}/json?if_exists=${mode}`, { patch, data });
+      assert.ok(status < 300, JSON.stringify(body));
+      assert.deepEqual(await service.rows(stored), expected, mode);
+      assert.deepEqual(
+        body.load.corrected.map((one: Record<string, unknown>) => [one.pointer, one.from, one.to]),
+        [
+          ['/data/0/amount', null, '4'],
+          ['/data/0/day', null, '2026-01-01'],
+          ['/data/2/day', null, '2026-01-03'],
+        ],
+      );
+    }
+    const refused = await service.post(`${path}/json?if_exists=append`, {
+      patch: [...patch, { row: 1, column: 'nope', value: 1 }],
+      data,
+    });
+    assert.deepEqual([refused.status, refused.body.errors.length], [422, 1]);
+    assert.equal((await service.rows(stored)).length, 3);
+  });
+
   test('a text of JSON remains a text', async () => {
     const patch = [{ row: 1, column: 'a', value: '007' }];
     const { body } = await service.post(`${path}/json`, { patch, data: [{ a: 'x' }] });

@@ -96,7 +96,8 @@ function actionBar(state: State, actions: Actions): VNode {
     button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
     button('Check', actions.check, {
       kind: 'main',
-      disabled: fault !== undefined || state.isReadAgain,
+      // While the file is read again, the check waits: a field that changes the reading must not make a click on the button lost.
+      disabled: fault !== undefined,
       id: 'check',
     }),
   ]);

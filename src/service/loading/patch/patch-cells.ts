@@ -10,6 +10,7 @@ import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
 import { AppError, type Problem } from '../../../core/errors.ts';
 import { looseName } from '../../../encoding/columns/column-matching.ts';
 import { shortenBytes, shortenValue } from '../../../encoding/problems/problems.ts';
+import { maxColumns } from '../../tables/definition.ts';
 import type { CorrectedCell, LoadInput } from '../inputs/load-input.ts';
 import { wrapInput } from '../inputs/wrap-input.ts';
 import { type CellPatch, faultAt, JsonNumber, type PatchValue } from './cell-patch.ts';
@@ -56,7 +57,12 @@ class PatchSink extends ForwardingSink {
   readonly #corrections: readonly Correction[];
   /** By the number of the data row; undefined: no row has begun. */
   #byRow: Map<number, RowCorrections> | undefined;
+  /** By the column of the inner sink, as all columns here. */
   readonly #names: string[] = [];
+  /** The columns of the inner sink, by those of the source; undefined: they are the same. */
+  #targets: number[] | undefined;
+  /** The columns that a correction has brought, and that the source has not named yet. JSON names a column with its first key. */
+  readonly #brought = new Map<string, number>();
   readonly #columnsByName = new Map<string, number>();
   /** The first column with each name. Unused if names are exact. */
   readonly #columnsByLooseName = new Map<string, number>();
@@ -73,8 +79,15 @@ class PatchSink extends ForwardingSink {
     this.#corrections = patches.map((patch, index) => ({ ...patch, index, isDone: false }));
   }
 
-  override column(column: number, name: string, place?: number, type?: string): void {
-    this.#names[column] = name;
+  override column(source: number, name: string, place?: number, type?: string): void {
+    const brought = this.#brought.get(name);
+    const column = brought ?? this.#names.length;
+    if (this.#targets !== undefined) this.#targets[source] = column;
+    if (brought !== undefined) {
+      this.#brought.delete(name);
+      return;
+    }
+    this.#names.push(name);
     this.#columnsByName.set(name, column);
     if (this.#isLoose) setFirst(this.#columnsByLooseName, looseName(name), column);
     super.column(column, name, place, type);
@@ -89,19 +102,22 @@ class PatchSink extends ForwardingSink {
     super.beginRow(row);
   }
 
-  override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+  override cell(source: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const column = this.#target(source);
     const correction = this.#ofRow && this.#find(column);
     if (correction === undefined) super.cell(column, kind, bytes, start, end);
     else this.#correct(column, correction, kind === NULL ? null : textOf(kind, bytes, start, end));
   }
 
-  override moment(column: number, kind: number, days: number, microseconds: number): void {
+  override moment(source: number, kind: number, days: number, microseconds: number): void {
+    const column = this.#target(source);
     const correction = this.#ofRow && this.#find(column);
     if (correction === undefined) super.moment(column, kind, days, microseconds);
     else this.#correct(column, correction, momentOf(kind, days, microseconds));
   }
 
-  override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+  override fault(source: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    const column = source < 0 ? source : this.#target(source);
     const correction = this.#ofRow && column >= 0 ? this.#find(column) : undefined;
     if (correction === undefined) super.fault(column, fault, bytes, start, end);
     // A repeated key has another value of the cell, which is corrected already.
@@ -111,15 +127,33 @@ class PatchSink extends ForwardingSink {
   override endRow(): void {
     for (const correction of this.#ofRow?.all ?? []) {
       if (correction.isDone) continue;
-      const column = this.#columnOf(correction);
+      const column = this.#columnOf(correction) ?? this.#bring(correction);
       if (column !== undefined && this.#find(column) === correction) this.#correct(column, correction, null);
     }
     super.endRow();
   }
 
+  #target(source: number): number {
+    return this.#targets === undefined ? source : this.#targets[source]!;
+  }
+
+  /** Names the column of a correction before the source does. `requireAll` refuses the correction if the source never does. */
+  #bring({ cell, column: name }: Correction): number | undefined {
+    if (this.#isLoose || cell !== undefined || this.#names.length >= maxColumns) return undefined;
+    const column = this.#names.length;
+    this.#targets ??= Array.from(this.#names, (_, index) => index);
+    this.#brought.set(name!, column);
+    this.#names.push(name!);
+    this.#columnsByName.set(name!, column);
+    super.column(column, name!);
+    return column;
+  }
+
   /** @throws AppError `invalid-parameter` if a correction is of a cell that the data does not have */
   requireAll(): void {
-    const missing = this.#corrections.filter(({ isDone }) => !isDone);
+    const missing = this.#corrections.filter(
+      ({ isDone, column = '' }) => !isDone || this.#brought.has(column),
+    );
     if (missing.length === 0) return;
     const errors = missing.slice(0, maxListed).map((correction) => this.#missingCell(correction));
     throw new AppError('invalid-parameter', errors[0]!.detail, { errors, errorCount: missing.length });

@@ -1,4 +1,5 @@
-/** Adds a definition to a JSON upload without reading the file into memory: the browser joins the parts while it sends them. */
+/** Adds a definition or corrections to a JSON upload without reading the file into memory: the browser joins the parts while it sends them. */
+import { toJson } from '../../client/exact-json.ts';
 import { linesAsItems, withoutByteOrderMark } from '../../client/lines-as-items.ts';
 
 const sliceBytes = 1 << 20;
@@ -6,18 +7,23 @@ const newline = 10;
 const openBrace = 123;
 const openBracket = 91;
 
-/** Returns the body `{"table": …, "data": …}` with the rows of the file. @param definition JSON text */
-export async function jsonWithDefinition(
+/**
+ * Returns the body `{"table": …, "patch": …, "data": …}` with the rows of the file.
+ *
+ * @param members the members before the rows. Those that are undefined are left out
+ */
+export async function jsonWithMembers(
   file: Blob,
   kind: 'json' | 'ndjson',
-  definition: string,
+  members: Record<string, unknown>,
 ): Promise<Blob> {
-  const table = `{"table":${definition}`;
-  if (kind === 'ndjson') return new Blob([`${table},"data":[`, ...(await asItems(file)), ']}']);
+  const known = Object.entries(members).filter(([, value]) => value !== undefined);
+  const head = `{${known.map(([name, value]) => `"${name}":${toJson(value)},`).join('')}`;
+  if (kind === 'ndjson') return new Blob([`${head}"data":[`, ...(await asItems(file)), ']}']);
   const { at, sign } = await firstSign(file);
   // The rows of an object may be in any member. The parameter `rows_at` says where.
-  if (sign === openBrace) return new Blob([`${table},`, file.slice(at + 1)]);
-  return new Blob([`${table},"data":`, file.slice(sign === openBracket ? at : 0), '}']);
+  if (sign === openBrace) return new Blob([head, file.slice(at + 1)]);
+  return new Blob([`${head}"data":`, file.slice(sign === openBracket ? at : 0), '}']);
 }
 
 async function firstSign(file: Blob): Promise<{ at: number; sign: number }> {

@@ -1,0 +1,77 @@
+/** Step 3: new values for cells. The file itself is not changed. */
+import type { Problem } from '../../client/client.ts';
+import {
+  type CellEdit,
+  correctionsFault,
+  currentCorrections,
+  placesOfProblems,
+  problemsLike,
+  withEdits,
+} from '../derived/corrections.ts';
+import { saveFile } from '../save-file.ts';
+import type { CellCorrection } from '../state.ts';
+import { checkCorrections } from './check.ts';
+import type { Page } from './page.ts';
+import { listProblems } from './problems.ts';
+
+/** Gives cells other values, and does the check again. Edits that the service would not take are not made. */
+export function correct(page: Page, edits: CellEdit[]): void {
+  const corrections = withEdits(page.state, edits);
+  const correctionFault = correctionsFault({ ...page.state, corrections });
+  if (correctionFault !== undefined) {
+    page.set({ correctionFault, announcement: correctionFault });
+    return;
+  }
+  page.set({ corrections, correctionFault });
+  checkCorrections(page);
+}
+
+/** Gives all cells with the same problem the value of a correction, if they had the same value. @param listed the problems of the group that the page lists, of `count` */
+export async function correctLike(
+  page: Page,
+  correction: CellCorrection,
+  listed: Problem[],
+  count: number,
+): Promise<void> {
+  const { check: found } = page.state;
+  const load = found.is === 'ready' ? found.value.failure?.loadId : undefined;
+  let problems = listed;
+  try {
+    if (count > listed.length && load !== undefined) {
+      const [{ column, code } = { column: undefined, code: undefined }] = listed;
+      const all = await listProblems(page, load);
+      problems = all.filter((one) => one.column === column && one.code === code);
+    }
+  } catch (error) {
+    page.say(page.failureOf(error).detail);
+    return;
+  }
+  const placeOf = placesOfProblems(page.state);
+  const edits = problemsLike(page.state, problems, correction).flatMap((problem): CellEdit[] => {
+    const place = placeOf(problem);
+    return place === undefined ? [] : [{ ...place, from: problem.value ?? null, to: correction.to }];
+  });
+  correct(page, edits);
+}
+
+export function undoCorrections(page: Page, undone: CellCorrection[]): void {
+  correct(
+    page,
+    undone.map((one) => ({ ...one, to: one.from })),
+  );
+}
+
+/** Saves the list of the corrections for the author of the file. */
+export function saveCorrections(page: Page): void {
+  const lines = currentCorrections(page.state).map(({ cell, row, header, from, to }) =>
+    [cell ?? `row ${row}`, header, from ?? '', to ?? ''].map(csvField).join(','),
+  );
+  const text = ['cell,column,old value,new value', ...lines, ''].join('\r\n');
+  saveFile(new Blob(['\ufeff', text], { type: 'text/csv' }), `${page.state.target.table}-corrections.csv`);
+}
+
+/** A spreadsheet program would run a field that looks like a formula. */
+function csvField(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
