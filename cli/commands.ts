@@ -106,6 +106,7 @@ export const commands = {
       ...inGroup('Table', {
         table: { value: 'NAME', about: 'the table. Default: the name of the file without its extension' },
         definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
+        together: { about: 'load all files in one transaction, each into its table: all of them or none' },
         infer: {
           value: 'WHAT',
           choices: ['missing'],

@@ -5,10 +5,10 @@ import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { awaitEndSignal } from './end-signals.ts';
 import { WrongUse } from './exit-codes.ts';
-import { queryOf } from './load.ts';
 import { inCount, say, sayJson, sayTable } from './print.ts';
 import { noteProblems } from './report-error.ts';
 import { contentOf, expandPaths, openSource } from './source.ts';
+import { queryOf } from './upload-query.ts';
 import { passwordsOf } from './workbook-password.ts';
 
 const shownRows = 5;

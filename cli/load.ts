@@ -3,7 +3,6 @@ import { parse } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  ConnectionError,
   type Correction,
   hasEnded,
   type Load,
@@ -15,11 +14,18 @@ import {
   type UploadDefinition,
 } from '../client/client.ts';
 import { newKey } from '../client/new-key.ts';
-import { uploadParameters } from '../client/parameters.ts';
-import { noteWarnings } from './as-options.ts';
 import { noteChanges } from './changes.ts';
-import { type CommandLine, optionOf } from './commands.ts';
+import type { CommandLine } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
+import {
+  cancelAfterSignal,
+  cancelMs,
+  findMs,
+  isInterruption,
+  reportFailure,
+  reportInterruption,
+  reportLoaded,
+} from './end-of-load.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
@@ -27,7 +33,7 @@ import { unpackedPath } from './packed-file.ts';
 import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeFaultyRows, writeProblems } from './problems-file.ts';
 import { type Progress, showProgress } from './progress.ts';
-import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
+import { exitCodeOf, isAnswerLost } from './report-error.ts';
 import {
   contentOf,
   expandPaths,
@@ -39,6 +45,8 @@ import {
   shownPath,
   standardInput,
 } from './source.ts';
+import { loadTogether } from './together.ts';
+import { queryOf } from './upload-query.ts';
 import { hasObject, withDefinition } from './with-definition.ts';
 import { needsPassword, passwordsOf, type WithPassword } from './workbook-password.ts';
 
@@ -68,6 +76,7 @@ export async function load(line: CommandLine): Promise<number> {
     );
   if (options.async && options['dry-run'] && table !== undefined && paths.length > 1)
     throw new WrongUse('--async with --dry-run needs exactly one file.');
+  if (options.together) return loadTogether(line, paths);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const patch = typeof options.patch === 'string' ? readPatch(options.patch) : undefined;
@@ -102,22 +111,6 @@ async function loadFiles(
     note('Keys that are in more than one of the files were not checked, because a dry run keeps no rows.');
   }
   return exitCodes.done;
-}
-
-/** Returns the upload parameters among the options. The service checks their values. @throws WrongUse */
-export function queryOf(options: CommandLine['options']): LoadQuery {
-  const entries = uploadParameters.map(({ name }) => [name, options[optionOf(name)]]);
-  const given = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-  if (infersMissing(options)) given.extra_columns = 'add';
-  return given as LoadQuery;
-}
-
-/** @throws WrongUse */
-function infersMissing({ infer, 'extra-columns': extra = 'add' }: CommandLine['options']): boolean {
-  if (infer === undefined) return false;
-  if (extra !== 'add')
-    throw new WrongUse('--infer missing contradicts --extra-columns. Leave one of them out.');
-  return true;
 }
 
 interface FileLoad {
@@ -261,27 +254,6 @@ function uploadOf({ query, table, definition, patch }: FileLoad, source: Source)
   };
 }
 
-/** @param isCertain true: nothing was loaded; false: the load may have been committed */
-function reportInterruption(path: string, isCertain: boolean, isJson: boolean): number {
-  if (isJson) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
-  note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
-  return exitCodes.interrupted;
-}
-
-/** @param isUnknown true: the load may have been committed */
-function reportFailure(path: string, error: unknown, isUnknown: boolean, isJson: boolean): void {
-  if (isJson) {
-    sayJson({ file: path, ...(isUnknown && { outcome: 'unknown' }), error: errorDocument(error) });
-    return;
-  }
-  note(isUnknown ? unknownOutcome(path) : `${path} was not loaded.`);
-  reportError(error);
-}
-
-function unknownOutcome(path: string): string {
-  return `It is not known whether ${path} was loaded, because the answer of the service was lost. See "tablewright loads".`;
-}
-
 /** Returns the answer of a load whose connection broke; undefined: the load was not committed, or the service does not respond. */
 async function loadedAnyway(client: Client, findLoad: FindLoad): Promise<LoadedTable | undefined> {
   try {
@@ -317,62 +289,6 @@ async function sourceOf(
     : withDefinition(source, definition);
 }
 
-/** Printed if the service did not confirm that the load is cancelled. */
-const stoppedUnconfirmed =
-  'Stopped without an answer of the service. A load whose whole body the service has received may go on: see "tablewright loads".';
-
-function isInterruption(error: unknown): boolean {
-  if (error instanceof ProblemError) return error.code === 'load-cancelled';
-  if (error instanceof ConnectionError) return true;
-  return (error as Error | undefined)?.name === 'AbortError';
-}
-
-/** How long the service may take to find the load and then to end it. */
-const cancelMs = 5_000;
-
-/** Cancels the load after a signal. `stop` aborts the upload if the service does not cancel the load. */
-function cancelAfterSignal(
-  client: Client,
-  findLoad: FindLoad,
-  hasSent: () => boolean,
-  { ended, stop }: { ended: AbortSignal; stop: AbortController },
-) {
-  const over = new AbortController();
-  const cancel = async (): Promise<void> => {
-    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(cancelMs)]);
-    let id: string | undefined;
-    // The request may have reached the service without being recorded yet, so the load is searched for repeatedly.
-    while (id === undefined && hasSent()) {
-      id = await findLoad(signal);
-      if (id === undefined) await sleep(findMs, undefined, { signal });
-    }
-    if (id !== undefined) {
-      // If the load has just ended, the service refuses to cancel it, and the answer to the upload arrives soon.
-      await client.cancel(id, { signal }).catch(ignoreRefusal);
-      await sleep(cancelMs, undefined, { signal });
-    }
-    stop.abort();
-  };
-  const start = (): void => {
-    note('Cancelling the load. Ctrl-C again ends at once.');
-    // Aborting closes the connection. The service cancels a load whose body it has not received completely.
-    cancel().catch(() => stop.abort());
-  };
-  ended.addEventListener('abort', start);
-  return {
-    end: () => {
-      ended.removeEventListener('abort', start);
-      over.abort();
-    },
-  };
-}
-
-function ignoreRefusal(error: unknown): void {
-  if (!(error instanceof ProblemError)) throw error;
-}
-
-const findMs = 250;
-
 /** Reports how many rows the service has read, as soon as the load is found, until the signal is aborted. */
 async function followRows(
   client: Client,
@@ -401,36 +317,4 @@ function report(path: string, answer: Load | LoadedTable, { json, quiet }: Comma
     say(
       `${path} is stored as load ${answer.id}. "tablewright loads ${answer.id} --watch" waits for its end.`,
     );
-}
-
-function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boolean): void {
-  const {
-    rows,
-    updated,
-    unchanged = 0,
-    skipped,
-    missing = 0,
-    deleted = 0,
-    marked = 0,
-    rows_left_out: leftOut = 0,
-    left_out: problems = [],
-    left_out_count: count = 0,
-  } = load;
-  if (!isQuiet) {
-    noteWarnings(load.warnings);
-    const parts = [`${inCount(rows, 'row')} loaded`];
-    const same = unchanged > 0 ? ` (${unchanged} unchanged)` : '';
-    if (updated > 0) parts.push(`${inCount(updated, 'row')} updated${same}`);
-    if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);
-    if (deleted > 0) parts.push(`${inCount(deleted, 'row')} deleted`);
-    if (marked > 0) parts.push(`${inCount(marked, 'row')} marked`);
-    if (missing > deleted + marked)
-      parts.push(`${inCount(missing - deleted - marked, 'row')} missing and kept`);
-    if (leftOut > 0) parts.push(`${inCount(leftOut, 'row')} left out`);
-    const end = load.dry_run ? ' This was a dry run: nothing was changed.' : '';
-    say(
-      `${path} → ${table.schema}.${table.name}: ${parts.join(', ')}, ${(load.duration_ms / 1000).toFixed(1)} s.${end}`,
-    );
-  }
-  noteProblems(problems, count);
 }

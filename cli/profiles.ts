@@ -3,9 +3,9 @@ import type { Client, Profile, ProfileContent } from '../client/client.ts';
 import { type CommandLine, optionOf } from './commands.ts';
 import { withClient } from './connect.ts';
 import { WrongUse } from './exit-codes.ts';
-import { queryOf } from './load.ts';
 import { say, sayJson, sayTable } from './print.ts';
 import { readDefinition } from './source.ts';
+import { queryOf } from './upload-query.ts';
 
 export async function profiles(line: CommandLine): Promise<number> {
   const { positionals, options } = line;

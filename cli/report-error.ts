@@ -83,7 +83,11 @@ export function noteProblems(problems: Problem[], count: number): void {
   }
 }
 
-function placeOf({ cell, line, row, pointer, parameter }: Problem): string {
+function placeOf({ part, ...problem }: Problem): string {
+  return part === undefined ? placeInTable(problem) : `table ${part} ${placeInTable(problem)}`.trim();
+}
+
+function placeInTable({ cell, line, row, pointer, parameter }: Problem): string {
   if (cell !== undefined) return cell;
   if (line !== undefined) return `line ${line}`;
   if (row !== undefined) return `row ${row}`;

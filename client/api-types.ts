@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 774e2123ba54650326e84e746e42c59f259fafc92bc24ac6d26516f9cefc89c7.
+// The structure of the OpenAPI document has the SHA-256 f1019dd9fd64ce2660672988a79a6dcee7bc2d0daa97bd4c55cb314be280b699.
 
 export interface paths {
   '/healthz': {
@@ -76,7 +76,7 @@ export interface paths {
     get: operations['describeTable'];
     /**
      * Alter Table
-     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, for new keys, checks, indexes that may be refused, and generated columns also `table:read`, and the role must own the table.
+     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, and the role must own the table.
      */
     put: operations['alterTable'];
     /**
@@ -272,7 +272,11 @@ export interface paths {
      */
     get: operations['listLoads'];
     put?: never;
-    post?: never;
+    /**
+     * Load Several Tables
+     * @description Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`).
+     */
+    post: operations['loadTables'];
     delete?: never;
     options?: never;
     head?: never;
@@ -328,7 +332,7 @@ export interface paths {
     };
     /**
      * List Load Problems
-     * @description Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`. The header `Link` then names the next page.
+     * @description Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`, for a load of several tables after the column `part`. The header `Link` then names the next page.
      */
     get: operations['listLoadProblems'];
     put?: never;
@@ -750,6 +754,8 @@ export interface components {
     };
     /** @description One problem: its place, the value, and what is wrong with it. */
     Problem: {
+      /** @description In a load of several tables: the number of the table in the plan, from 1. */
+      part?: number;
       /** @description JSON Pointer (RFC 6901) into the request, for JSON. */
       pointer?: string;
       /** @description The line of the request, from 1, for newline-delimited JSON. */
@@ -882,6 +888,8 @@ export interface components {
     };
     /** @description A notice about something that did not stop the load but may be unexpected. */
     Warning: {
+      /** @description In a load of several tables: the number of the table in the plan, from 1. */
+      part?: number;
       /**
        * @description Kebab-case, stable.
        * @example ignored-column
@@ -1044,6 +1052,8 @@ export interface components {
       error_count?: number;
       /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
       error_groups?: {
+        /** @description In a load of several tables: the number of the table in the plan, from 1. */
+        part?: number;
         column?: string;
         code: string;
         /** @description The number of problems with this code in this column. */
@@ -1950,12 +1960,19 @@ export interface components {
       /**
        * @example upload-json
        * @example upload-excel
+       * @example load-tables
        */
       operation: string;
+      /** @description The table; of several tables the first one. */
       table: {
         schema: string;
         name: string;
       };
+      /** @description All tables of a load of several tables, in the order of its plan. */
+      parts?: {
+        schema: string;
+        name: string;
+      }[];
       dry_run: boolean;
       subject: string | null;
       /** @description The profile that the upload named, with the version that it had when it was accepted. */
@@ -1987,6 +2004,306 @@ export interface components {
       /** @description Send it as `after` to get the next page. null: this is the last page. */
       next: string | null;
     };
+    /** @description A table, its file, and the parameters of its upload. */
+    PlannedTable: {
+      /**
+       * @description The name of the table.
+       * @example orders
+       */
+      table: string;
+      /**
+       * @description The name of the part of the form with the file. Several tables may use the same file.
+       * @example orders.csv
+       */
+      file: string;
+      definition?: components['schemas']['UploadDefinition'];
+      /**
+       * @description The schema of the table.
+       * @example public
+       */
+      schema?: string;
+      /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
+      primary_key?: string;
+      /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
+      rename?: string;
+      /**
+       * @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.
+       * @enum {string}
+       */
+      extra_columns?: 'fail' | 'ignore' | 'add';
+      /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
+      provenance?: string;
+      /**
+       * @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names.
+       * @enum {string}
+       */
+      if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
+      /**
+       * @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.
+       * @enum {string}
+       */
+      if_missing?: 'create' | 'fail';
+      /**
+       * @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted.
+       * @enum {string}
+       */
+      on_conflict?: 'fail' | 'skip' | 'update';
+      /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
+      conflict_key?: string;
+      /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
+      missing_rows?: string;
+      /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
+      max_missing_rows?: number | string;
+      /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
+      missing_within?: string;
+      /**
+       * @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays.
+       * @enum {string}
+       */
+      faulty_rows?: 'fail' | 'leave_out';
+      /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
+      max_faulty_rows?: number | string;
+      /**
+       * @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide.
+       * @enum {string}
+       */
+      values?: 'strict' | 'natural';
+      /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+      languages?: string;
+      /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+      all_text?: boolean;
+      /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+      null_values?: string;
+      /**
+       * @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.
+       * @enum {string}
+       */
+      date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+      /**
+       * @description The sign before the decimals of a number: `1,5` needs `decimal_sign=,`.
+       * @enum {string}
+       */
+      decimal_sign?: '.' | ',';
+      /**
+       * @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India.
+       * @enum {string}
+       */
+      thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+      /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
+      trim?: boolean;
+      /** @description The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter. Default: the only file, or the only one with the extension of a table. */
+      file_in_zip?: string;
+      /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
+      sheet?: string;
+      /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+      header_row?: number | 'auto';
+      /** @description The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself. */
+      header_rows?: number;
+      /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
+      header?: boolean;
+      /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
+      range?: string;
+      /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all cells. */
+      table_range?: string;
+      /**
+       * @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.
+       * @enum {string}
+       */
+      hidden?: 'read' | 'skip';
+      /**
+       * @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.
+       * @enum {string}
+       */
+      footer?: 'read' | 'skip';
+      /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
+      fill_down?: string;
+      /**
+       * @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`.
+       * @enum {string}
+       */
+      column_names?: 'exact' | 'snake_case';
+      /**
+       * @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.
+       * @enum {string}
+       */
+      cell_errors?: 'fail' | 'null';
+      /**
+       * @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column.
+       * @enum {string}
+       */
+      empty_cells?: 'default' | 'null';
+      /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab`, `|`, `#` and `space`, or the separator that a first line such as `sep=;` names. */
+      delimiter?: string;
+      /**
+       * @description For text files: the quotation mark around fields. `none`: quotation marks are text. Default: `"`, or `'` if the first lines clearly have it around fields.
+       * @enum {string}
+       */
+      quote?: '"' | "'" | 'none';
+      /**
+       * @description For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem.
+       * @enum {string}
+       */
+      quotes?: 'repair' | 'strict';
+      /**
+       * @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`.
+       * @enum {string}
+       */
+      escape?: '\\' | 'none';
+      /**
+       * @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.
+       * @enum {string}
+       */
+      quoted?: 'any' | 'text' | 'exact';
+      /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
+      encoding?: string;
+      /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
+      comment?: string;
+    };
+    LoadPlan: {
+      tables: components['schemas']['PlannedTable'][];
+    };
+    /** @description A form. Its first part is `plan`; each other part is a file, with the name by which the plan names it. */
+    PlanUpload: {
+      plan: components['schemas']['LoadPlan'];
+      /**
+       * Format: password
+       * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
+       */
+      password?: string;
+    } & {
+      [key: string]: string;
+    };
+    LoadedTables: {
+      load: {
+        /**
+         * Format: uuid
+         * @description The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.
+         */
+        id?: string;
+        /** @description Rows loaded. */
+        rows: number;
+        /** @description The duration of the load in milliseconds. */
+        duration_ms: number;
+        /** @description true: nothing was changed. */
+        dry_run?: boolean;
+      };
+      tables: {
+        /** @description The number of the table in the plan, from 1. */
+        part: number;
+        /** @description The part of the form with its file. */
+        file: string;
+        /**
+         * @description What happened to the table. `loaded`: rows were added to the existing table.
+         * @enum {string}
+         */
+        change: 'created' | 'replaced' | 'emptied' | 'loaded';
+        table: components['schemas']['TableDescription'];
+        load: {
+          /** @description Rows loaded. */
+          rows: number;
+          /** @description The profile that the upload named, with the version that it had when it was accepted. */
+          profile?: {
+            name: string;
+            version: number;
+            /** @description The schema of the profile. Absent: it was of the subject alone. */
+            shared_with?: string;
+          };
+          /** @description Rows left out because their key already exists (`on_conflict=skip`). */
+          skipped: number;
+          /** @description Rows whose key already exists (`on_conflict=update`): `changed` and `unchanged` together. */
+          updated: number;
+          /** @description Rows added: the same number as `rows`. */
+          inserted: number;
+          /** @description Existing rows that got other values. */
+          changed: number;
+          /** @description Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key. */
+          unchanged: number;
+          /** @description Rows of the table that the upload does not have. Present if `missing_rows` was sent and the rows could be compared. */
+          missing?: number;
+          /** @description Missing rows that were deleted (`missing_rows=delete`). */
+          deleted?: number;
+          /** @description Missing rows that were marked (`missing_rows=mark:…`). */
+          marked?: number;
+          /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
+          rows_left_out?: number;
+          /** @description The first 100 problems of the rows that were left out. */
+          left_out?: components['schemas']['Problem'][];
+          /** @description The number of all problems of the rows that were left out, including those not listed. A row may have several. */
+          left_out_count?: number;
+          /** @description The number of the rows that were left out in the file of `GET /api/v1/loads/{id}/faulty-rows`. Absent: there is no such file. */
+          faulty_rows?: number;
+          /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
+          error_groups?: {
+            /** @description In a load of several tables: the number of the table in the plan, from 1. */
+            part?: number;
+            column?: string;
+            code: string;
+            /** @description The number of problems with this code in this column. */
+            count: number;
+            /** @description The place and the value of the first problem. */
+            first: {
+              pointer?: string;
+              line?: number;
+              sheet?: string;
+              cell?: string;
+              row?: number;
+              value?: string;
+            };
+          }[];
+          /** @description The first corrected cells (`patch`). */
+          corrected?: {
+            /** @description For JSON: the JSON Pointer of the value. */
+            pointer?: string;
+            /** @description For newline-delimited JSON: the line. */
+            line?: number;
+            /** @description For spreadsheets: the cell, `Orders!C1483`. */
+            cell?: string;
+            /** @description The number of the data row, from 1. */
+            row: number;
+            /** @description The header or the key. */
+            column: string;
+            /** @description The value that was sent, shortened. */
+            from: string | null;
+            /** @description The value that counts, shortened. */
+            to: string | null;
+          }[];
+          /** @description The number of all corrected cells. */
+          corrected_count?: number;
+          /** @description The columns that got wider types (`misfits`). Absent if there are none. */
+          widened?: {
+            column: string;
+            /** @description The type before the load. */
+            from: string;
+            /** @description The type that the column has now. */
+            to: string;
+          }[];
+          /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
+          conflict_key?: string[];
+          /** @description The format in which the rows were read: `json`, `ndjson`, or the format of the file. */
+          format: string;
+          /** @description The file that was read of the zip file that was sent. */
+          file_in_zip?: string;
+          /** @description For text files: the character between the fields. */
+          delimiter?: string;
+          /** @description For text files: the encoding in which the file was read. */
+          encoding?: string;
+          /** @description The sheet that was read. */
+          sheet?: string;
+          /** @description The row of the sheet with the column names, from 1. */
+          header_row?: number;
+          /** @description The number of rows of the header, if there are several. */
+          header_rows?: number;
+          /** @description The cells that were read, from the header to the last row with a value: `A3:F200`. */
+          range?: string;
+          /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
+          warnings: components['schemas']['Warning'][];
+        };
+      }[];
+    };
+    /** @description The parameters of the request, with those of its profile. null: they are not known. */
+    LoadParameters: {
+      [key: string]: unknown;
+    };
     /** @description The answer of the upload, after the load has ended. null: nobody was left to be answered. */
     LoadAnswer: {
       /** @description The HTTP status. */
@@ -2016,12 +2333,19 @@ export interface components {
       /**
        * @example upload-json
        * @example upload-excel
+       * @example load-tables
        */
       operation: string;
+      /** @description The table; of several tables the first one. */
       table: {
         schema: string;
         name: string;
       };
+      /** @description All tables of a load of several tables, in the order of its plan. */
+      parts?: {
+        schema: string;
+        name: string;
+      }[];
       dry_run: boolean;
       subject: string | null;
       /** @description The profile that the upload named, with the version that it had when it was accepted. */
@@ -2047,10 +2371,7 @@ export interface components {
       created_at: string;
       started_at: string | null;
       ended_at: string | null;
-      /** @description The parameters of the request, with those of its profile. Absent: they are not known. */
-      parameters?: {
-        [key: string]: unknown;
-      };
+      parameters?: components['schemas']['LoadParameters'] | null;
       answer?: components['schemas']['LoadAnswer'] | null;
     };
     LoadProblems: {
@@ -2280,6 +2601,8 @@ export interface components {
         faulty_rows?: number;
         /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
         error_groups?: {
+          /** @description In a load of several tables: the number of the table in the plan, from 1. */
+          part?: number;
           column?: string;
           code: string;
           /** @description The number of problems with this code in this column. */
@@ -4079,6 +4402,108 @@ export interface operations {
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  loadTables: {
+    parameters: {
+      query?: {
+        /** @description true: everything is done and checked, and then rolled back. */
+        dry_run?: boolean;
+      };
+      header?: {
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        'Idempotency-Key'?: string;
+        /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
+        Prefer?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'multipart/form-data': components['schemas']['PlanUpload'];
+      };
+    };
+    responses: {
+      /** @description Rows were added to existing tables. With `dry_run`: nothing was changed. */
+      200: {
+        headers: {
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTables'];
+        };
+      };
+      /** @description At least one table was created or replaced. */
+      201: {
+        headers: {
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTables'];
+        };
+      };
+      /** @description With `Prefer: respond-async`: the body is stored, and the tables will be loaded. */
+      202: {
+        headers: {
+          /** @description The URL that describes the load. */
+          Location?: string;
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Load'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. [`invalid-multipart`](/docs/errors/invalid-multipart): The body is not valid multipart/form-data. [`invalid-file`](/docs/errors/invalid-file): The file is broken. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. [`link-refused`](/docs/errors/link-refused): The link cannot be used. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
+      502: components['responses']['BadGateway'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };

@@ -12,20 +12,23 @@ import {
   type ChangeOptions,
   type LoadOptions,
   type LoadQuery,
+  type PlanOptions,
   type RequestOptions,
   sendOnce,
   upload,
+  uploadPlan,
 } from './upload.ts';
 import { type UploadDefinition, type UploadSource, uploadBody } from './upload-body.ts';
 import { hasEnded, type Load, resultOf, watchLoad } from './watch-load.ts';
 
 export type { components, operations } from './api-types.ts';
 export type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
-export type { ChangeOptions, LoadOptions, LoadQuery, RequestOptions } from './upload.ts';
+export type { ChangeOptions, LoadOptions, LoadQuery, PlanOptions, RequestOptions } from './upload.ts';
 export type {
   Correction,
   FileContent,
   FileKind,
+  PlanFile,
   Rows,
   UploadDefinition,
   UploadSource,
@@ -41,6 +44,7 @@ export type AlteredTable = Schemas['AlteredTable'];
 export type TableDescription = Schemas['TableDescription'];
 export type CreatedTable = Schemas['CreatedTable'] & Partial<Schemas['FoundTable']>;
 export type LoadedTable = Schemas['LoadedTable'];
+export type LoadedTables = Schemas['LoadedTables'];
 export type InspectedJson = Schemas['InspectedJson'];
 export type InspectedSpreadsheet = Schemas['InspectedSpreadsheet'];
 export type ListedTable = Schemas['ListedTables']['tables'][number];
@@ -224,6 +228,17 @@ function uploadCalls(connection: Connection) {
      */
     enqueue: (options: LoadOptions): Promise<Load | LoadedTable> =>
       upload(connection, options, { prefer: 'respond-async' }, jsonOf),
+
+    /**
+     * Loads several tables in one transaction: all of them, or nothing. Each table names its file by its name in `files`.
+     *
+     * @throws ProblemError, whose problems have the number of their table (`part`)
+     */
+    loadTables: (options: PlanOptions): Promise<LoadedTables> => uploadPlan(connection, options, {}, jsonOf),
+
+    /** Does the same in the background, like `enqueue`. */
+    enqueueTables: (options: PlanOptions): Promise<Load | LoadedTables> =>
+      uploadPlan(connection, options, { prefer: 'respond-async' }, jsonOf),
 
     /** Describes the content of a file or of rows. Nothing is stored. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {

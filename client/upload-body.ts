@@ -59,8 +59,12 @@ export async function uploadBody(source: UploadSource): Promise<UploadBody> {
   if (kind === 'spreadsheet') return formBody(open, isRepeatable, name, source);
   if (definition) throw new TypeError('A JSON file has its definition in its member "table".');
   if (patch) throw new TypeError('A JSON file has its corrections in its member "patch".');
+  const openJson = (): SentBody | undefined => {
+    const content = open();
+    return content && joined([{ content, bytes: source.bytes }]);
+  };
   const contentType = kind === 'json' ? 'application/json' : 'application/x-ndjson';
-  return { operation: 'json', contentType, open: () => bodyOf(open(), source.bytes), isRepeatable };
+  return { operation: 'json', contentType, open: openJson, isRepeatable };
 }
 
 function kindOf(name: string): FileKind {
@@ -189,62 +193,112 @@ function isReadOnce(source: object): boolean {
   );
 }
 
-/** Returns a body that consists of `head`, the content of the file and `tail`; undefined if there is no content. @param bytes the length of a stream, if known */
-function bodyOf(
-  content: FileContent | undefined,
-  bytes: number | undefined,
-  head = '',
-  tail = '',
-): SentBody | undefined {
-  if (content === undefined) return undefined;
-  if (!(content instanceof ReadableStream)) return { content: new Blob([head, content as Blob, tail]) };
-  const reader = content.getReader();
-  const [first, last] = [encoder.encode(head), encoder.encode(tail)];
-  return {
-    ...streamOf(enclosed(first, reader, last), () => reader.cancel()),
-    length: bytes === undefined ? undefined : first.length + bytes + last.length,
-  };
+/** A piece of a body. `bytes` is the length of a stream, if it is known. */
+interface Piece {
+  content: FileContent | string;
+  bytes?: number | undefined;
 }
 
-async function* enclosed(
-  first: Uint8Array,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  last: Uint8Array,
-): AsyncGenerator<Uint8Array> {
-  if (first.length > 0) yield first;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    yield value;
+/** Returns a body that consists of the pieces, one after the other. */
+function joined(pieces: Piece[]): SentBody {
+  if (!pieces.some(({ content }) => content instanceof ReadableStream))
+    return { content: new Blob(pieces.map(({ content }) => content as Blob)) };
+  let length = 0;
+  const readers = pieces.map(({ content, bytes }) => {
+    const blob = content instanceof ReadableStream ? undefined : new Blob([content as Blob]);
+    length += blob?.size ?? bytes ?? Number.NaN;
+    return (blob?.stream() ?? (content as ReadableStream<Uint8Array>)).getReader();
+  });
+  const stop = () => Promise.all(readers.map((reader) => reader.cancel()));
+  // The length of a body with a stream of unknown length is NaN.
+  return { ...streamOf(chained(readers), stop), length: length || undefined };
+}
+
+async function* chained(readers: ReadableStreamDefaultReader<Uint8Array>[]): AsyncGenerator<Uint8Array> {
+  for (const reader of readers) {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield value;
+    }
   }
-  if (last.length > 0) yield last;
 }
 
-/** Builds the form (RFC 7578) itself, because `FormData` accepts no stream. All other parts are sent before the file, so that the service has them before the first row. */
+/** A part of a form that is a file. */
+interface FormFile {
+  part: string;
+  name: string;
+  bytes: number | undefined;
+  open: () => FileContent | undefined;
+}
+
+/** Builds the form (RFC 7578) itself, because `FormData` accepts no stream. All other parts are sent before the files, so that the service has them before the first row. */
+function formOf(
+  texts: { name: string; type?: string; text: string | undefined }[],
+  files: FormFile[],
+): Pick<UploadBody, 'contentType' | 'open'> {
+  const boundary = `tablewright-${newKey()}`;
+  const partOf = (head: string, type?: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n${type ? `Content-Type: ${type}\r\n` : ''}\r\n`;
+  const escaped = (name: string) => name.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
+  const head = texts.flatMap(({ name, type, text }) =>
+    text ? [partOf(`name="${name}"`, type), text, '\r\n'] : [],
+  );
+  const open = (): SentBody | undefined => {
+    const pieces: Piece[] = [{ content: head.join('') }];
+    for (const { part, name, bytes, open } of files) {
+      const content = open();
+      if (content === undefined) return undefined;
+      const names = `name="${escaped(part)}"; filename="${escaped(name)}"`;
+      pieces.push(
+        { content: partOf(names, 'application/octet-stream') },
+        { content, bytes },
+        { content: '\r\n' },
+      );
+    }
+    return joined([...pieces, { content: `--${boundary}--\r\n` }]);
+  };
+  return { contentType: `multipart/form-data; boundary=${boundary}`, open };
+}
+
+const jsonType = 'application/json';
+
 function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,
   name: string,
   { definition, patch, password, bytes, fromUrl }: UploadSource,
 ): UploadBody {
-  const boundary = `tablewright-${newKey()}`;
-  const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
-  const fileName = name.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
-  const parts = [
-    definition &&
-      `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`,
-    patch && `${part('name="patch"\r\nContent-Type: application/json')}${toJson(patch)}\r\n`,
-    password && `${part('name="password"')}${password}\r\n`,
-    fromUrl === undefined
-      ? part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)
-      : `${part('name="source"\r\nContent-Type: application/json')}${JSON.stringify({ from_url: fromUrl })}`,
+  const texts = [
+    { name: 'body', type: jsonType, text: definition && toJson({ table: definition }) },
+    { name: 'patch', type: jsonType, text: patch && toJson(patch) },
+    { name: 'password', text: password },
+    { name: 'source', type: jsonType, text: fromUrl && JSON.stringify({ from_url: fromUrl }) },
   ];
-  const head = parts.filter(Boolean).join('');
-  const tail = `\r\n--${boundary}--\r\n`;
-  return {
-    operation: 'excel',
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    isRepeatable,
-    open: () => bodyOf(open(), bytes, head, tail),
-  };
+  const files = fromUrl === undefined ? [{ part: 'file', name, bytes, open }] : [];
+  const form = formOf(texts, files);
+  return { operation: 'excel', isRepeatable, ...form };
+}
+
+/** A file of a load of several tables. */
+export type PlanFile = Pick<UploadSource, 'bytes' | 'name'> & {
+  /** The content. A function is called again if the load must be sent again; a stream can be sent once. */
+  file: FileContent | (() => FileContent);
+};
+
+/** Returns the form of a load of several tables. @param files the files by the names by which the plan names them */
+export function planBody(
+  plan: object,
+  files: Readonly<Record<string, PlanFile>>,
+  password: string | undefined,
+): Omit<UploadBody, 'operation'> {
+  const opened = Object.entries(files).map(([part, { file, bytes, name }]) => {
+    const fileName = name ?? (file instanceof Blob && 'name' in file ? String(file.name) : part);
+    return { part, bytes, name: fileName, ...reopened(file) };
+  });
+  const texts = [
+    { name: 'plan', type: jsonType, text: toJson(plan) },
+    { name: 'password', text: password },
+  ];
+  return { isRepeatable: opened.every((one) => one.isRepeatable), ...formOf(texts, opened) };
 }

@@ -1,10 +1,10 @@
 /** Sends uploads and other requests that change something, with an idempotency key, so that they can be repeated. */
-import type { operations } from './api-types.ts';
+import type { components, operations } from './api-types.ts';
 import { newKey } from './new-key.ts';
 import { ProblemError } from './problem-error.ts';
 import { type Connection, type SentRequest, send } from './send.ts';
 import type { TransportAnswer } from './transport.ts';
-import { type UploadSource, uploadBody } from './upload-body.ts';
+import { type PlanFile, planBody, type UploadSource, uploadBody } from './upload-body.ts';
 
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
 
@@ -49,6 +49,28 @@ export async function upload<Result>(
     onSent,
     ...body,
   } as const;
+  return sendOnce(connection, request, idempotencyKey, read);
+}
+
+/** The options of a load of several tables. */
+export interface PlanOptions
+  extends QueryOf<'loadTables'>,
+    ChangeOptions,
+    Pick<LoadOptions, 'password' | 'onSent'> {
+  tables: components['schemas']['PlannedTable'][];
+  /** The files, by the names by which the tables name them. */
+  files: Readonly<Record<string, PlanFile>>;
+}
+
+export async function uploadPlan<Result>(
+  connection: Connection,
+  { tables, files, password, signal, idempotencyKey, onSent, ...query }: PlanOptions,
+  headers: Record<string, string>,
+  read: (answer: TransportAnswer) => Promise<Result>,
+): Promise<Result> {
+  const { contentType, ...body } = planBody({ tables }, files, password);
+  const sent = { 'content-type': contentType, ...headers };
+  const request = { method: 'POST', path: '/loads', query, headers: sent, signal, onSent, ...body } as const;
   return sendOnce(connection, request, idempotencyKey, read);
 }
 

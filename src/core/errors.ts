@@ -74,6 +74,8 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 /** An entry of `errors` (docs/errors.md): one problem of a request, its place, and the value that was found there. */
 export interface Problem {
+  /** In a load of several tables: the number of the table in the plan, from 1. */
+  part?: number;
   /** JSON Pointer (RFC 6901) into the request body, for JSON. */
   pointer?: string;
   /** The line of the body, from 1, for newline-delimited JSON. */
@@ -99,6 +101,8 @@ export interface Problem {
 
 /** Problems of one code in one column, or in no column. */
 export interface ProblemGroup {
+  /** In a load of several tables: the number of the table in the plan, from 1. */
+  part?: number;
   column?: string;
   code: string;
   count: number;
@@ -108,6 +112,8 @@ export interface ProblemGroup {
 
 /** An entry of `warnings`: something that did not stop the request but may be unexpected. */
 export interface Warning {
+  /** In a load of several tables: the number of the table in the plan, from 1. */
+  part?: number;
   /** Stable, kebab-case. */
   code: WarningCode;
   detail: string;

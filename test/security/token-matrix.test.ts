@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { allScopes } from '../../src/service/start/dev-token.ts';
 import { codeOf, rowsUnder } from '../support/markdown.ts';
+import { planForm } from '../support/plan-form.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { sheetOf } from '../support/workbook.ts';
@@ -60,6 +61,11 @@ const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>>
   'Upload Table From Excel': (row, token) => {
     const cells = { a: 1, ...extra(row) };
     return sendForm(`${path}/upload/excel?${query(row)}`, [Object.keys(cells), Object.values(cells)], token);
+  },
+  'Load Several Tables': (row, token) => {
+    const parameters = Object.fromEntries(new URLSearchParams(row.parameters));
+    const plan = { tables: [{ table: 't', schema: 'matrix', file: 'f', ...parameters }] };
+    return service.request('POST', '/api/v1/loads', { body: planForm(plan, { f: 'a\n1\n' }), token });
   },
   'Read Events': (_, token) => beginStream('/api/v1/events', token),
   'Create Webhook': (_, token) => service.post('/api/v1/webhooks', webhook, { token }),

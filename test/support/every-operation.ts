@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { reservedTypeNames, serialBase } from '../../src/service/tables/column-types.ts';
+import { planForm } from './plan-form.ts';
 import type { ServiceClient, TestAnswer } from './service.ts';
 import { until } from './until.ts';
 import { sheetOf } from './workbook.ts';
@@ -42,6 +43,10 @@ const definition = {
     unique: [{ name: '', columns: ['word', 'parent'] }],
     foreign_keys: [{ name: '', column: 'parent', reference_table: 'parents', reference_column: 'id' }],
   },
+};
+
+const reference = {
+  foreign_keys: [{ name: '', column: 'id', reference_table: 'joint_a', reference_column: 'id' }],
 };
 
 const faulty = {
@@ -233,6 +238,23 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   await upload('/table/book/upload/excel?if_exists=append&on_conflict=update', workbook);
   await get('/table/book/rows?limit=1');
   await upload('/api/v1/inspect/excel', workbook);
+  const parts = [
+    {
+      table: 'joint_b',
+      file: 'f',
+      definition: { columns: [{ name: 'id', type: 'int' }], constraints: reference },
+    },
+    { table: 'joint_a', file: 'f', primary_key: 'id' },
+  ];
+  for (const more of [{}, { if_exists: 'truncate' }, { if_exists: 'append' }]) {
+    const tables = parts.map(({ table, file, ...made }) => ({
+      table,
+      file,
+      ...('if_exists' in more ? more : made),
+    }));
+    const body = planForm({ tables }, { f: 'id\n1\n' });
+    note('several tables', await service.request('POST', '/api/v1/loads', { body }));
+  }
   await post('/api/v1/inspect/json', { data: good });
 
   const later = await service.post(

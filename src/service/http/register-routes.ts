@@ -22,6 +22,7 @@ import { listTablesRoute } from './routes/list-tables.ts';
 import { listTypesRoute } from './routes/list-types.ts';
 import { loadChangesRoute } from './routes/load-changes.ts';
 import { loadProblemsRoute } from './routes/load-problems.ts';
+import { loadTablesRoute } from './routes/load-tables.ts';
 import { profileRoutes, saveProfileRoute } from './routes/profiles.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { renameTableRoute } from './routes/rename-table.ts';
@@ -29,12 +30,13 @@ import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
 import { watchLoadRoute } from './routes/watch-load.ts';
 import { createWebhookRoute, webhookRoutes } from './routes/webhooks.ts';
+import { loadTables } from './together/load-plan.ts';
 import type { UploadOperation } from './uploads/admit-upload.ts';
 import { isJsonType, jsonMediaTypes } from './uploads/json-body.ts';
 import { parseContentEncoding } from './wire/content-encoding.ts';
 
 /** The uploads, which may run later than their requests. */
-export const uploadOperations: UploadOperation[] = [uploadJson, uploadExcel];
+export const uploadOperations: UploadOperation[] = [uploadJson, uploadExcel, loadTables];
 
 export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
   // Fastify's validation is switched off: the routes check queries and bodies themselves, with the same schemas, so that one answer
@@ -81,6 +83,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     acceptBodies(api, ['multipart/form-data']);
     uploadExcelRoute(api, context);
     inspectExcelRoute(api, context);
+    loadTablesRoute(api, context);
   });
 }
 

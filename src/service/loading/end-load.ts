@@ -35,14 +35,11 @@ export async function endLoad(
   const isExisting = !target.isNew || target.replaces;
   const late = isExisting ? ((await lateWarnings?.()) ?? []) : [];
   if (!target.isNew || !target.replaces) {
-    const { schema, name } = request;
-    const facts = await readTable(client, schema, name);
-    // The role has lost its privileges during the load, so it may not see the description of the table.
-    if (facts?.maySee === false) throw hiddenTable(schema, name);
-    const description = await describeFound(client, schema, name, facts, extraFunctions);
-    const result = { ...resultOf(upload, description, late), tableOid: facts?.oid };
+    const { description, oid } = await describeLoaded(client, request, extraFunctions);
+    const result = { ...resultOf(upload, description, late), tableOid: oid };
     observer?.committing(result);
-    await endUnlessRenamed(edges, schema);
+    const [found] = edges.begun!.rows as { version: string }[];
+    await endUnlessRenamed(edges, new Map([[request.schema, found?.version]]));
     return result;
   }
   const swap = target.swap(client);
@@ -54,17 +51,37 @@ export async function endLoad(
   }
 }
 
-/** Ends the transaction. @throws AppError `write-conflict` if the schema was renamed since the load began, so that the name may mean another table */
-async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promise<void> {
-  // There is no version if another session created the schema after the load began.
-  const [found] = edges.begun!.rows as { version: string }[];
+/**
+ * Ends the transaction.
+ *
+ * @param versions the versions of the schemas when the load began. There is none if another session created the schema after that
+ * @throws AppError `write-conflict` if a schema was renamed since the load began, so that the name may mean another table
+ */
+export async function endUnlessRenamed(
+  edges: TransactionEdges,
+  versions: ReadonlyMap<string, string | undefined>,
+): Promise<void> {
   try {
-    await edges.endWith([proveSchema(schema, found?.version ?? '0 0')]);
+    await edges.endWith([...versions].map(([schema, version = '0 0']) => proveSchema(schema, version)));
   } catch (error) {
     if (!wasRefused(error, 'the table has changed')) throw error;
-    const detail = `Another session renamed the schema "${schema}", or changed its owner or its privileges, while the rows were loaded, so nothing was loaded. Send the request again.`;
+    const schemas = [...versions.keys()].map((schema) => `"${schema}"`).join(', ');
+    const detail = `Another session renamed the schema ${schemas}, or changed its owner or its privileges, while the rows were loaded, so nothing was loaded. Send the request again.`;
     throw new AppError('write-conflict', detail, { cause: error });
   }
+}
+
+/** Returns the description of a table whose rows are loaded. @throws AppError `permission-denied` */
+export async function describeLoaded(
+  client: ClientBase,
+  { schema, name }: LoadRequest,
+  extraFunctions: readonly string[],
+): Promise<{ description: TableDescription; oid: number | undefined }> {
+  const facts = await readTable(client, schema, name);
+  // The role has lost its privileges during the load, so it may not see the description of the table.
+  if (facts?.maySee === false) throw hiddenTable(schema, name);
+  const description = await describeFound(client, schema, name, facts, extraFunctions);
+  return { description, oid: facts?.oid };
 }
 
 /** @param ofEnd warnings that only the end of the load has found */
@@ -107,7 +124,7 @@ function leftOutRows(rows: number, problems: Problems): LeftOut {
 const maxLostObjects = 100;
 
 /** Returns one warning for each object of the old table that the new table does not have. */
-function lostObjects(lost: string[]): Warning[] {
+export function lostObjects(lost: string[]): Warning[] {
   const listed = lost.slice(0, maxLostObjects);
   const rest = lost.length - listed.length;
   if (rest > 0) listed.push(`${rest} more objects`);

@@ -12,7 +12,7 @@ import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts
 import { suggestTables } from '../tables/describe-table.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
 import { readSchemaVersion } from '../tables/loading/schema-version.ts';
-import { endLoad } from './end-load.ts';
+import { endLoad, type LoadedUpload } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { nothingToLoad } from './inputs/nothing-to-load.ts';
 import { findNotations, readNaturally } from './inputs/read-naturally.ts';
@@ -104,7 +104,7 @@ export async function loadTable(
  * Returns the input with each column read in its notation (`values=natural`). If the types come from a definition or an existing
  * table, the rows are read once more to find the notations.
  */
-async function inNotations(
+export async function inNotations(
   { types, signal }: LoadRequest,
   input: LoadInput,
   inferred: TypeInference | undefined,
@@ -122,13 +122,22 @@ const recoveryPending: Warning = {
     'The load is committed, but a server of the database cluster has not confirmed it. Its rows appear when the cluster has recovered the transaction, usually within a minute.',
 };
 
-/** Loads the rows within a transaction. */
+/** Loads the rows within a transaction, and ends it. */
 async function loadWithin(
   client: ClientBase,
   edges: TransactionEdges,
   upload: TargetOptions,
   types: TableTypes,
 ): Promise<LoadResult> {
+  return endLoad(client, edges, upload.context, await fillTable(client, upload, types));
+}
+
+/** Makes or opens the table within a transaction, and loads the rows. */
+export async function fillTable(
+  client: ClientBase,
+  upload: TargetOptions,
+  types: TableTypes,
+): Promise<LoadedUpload> {
   const { context, request, input } = upload;
   request.collector?.clear();
   const problems = new Problems(request.collector);
@@ -160,17 +169,8 @@ async function loadWithin(
   if ((loaded.leftOut ?? 0) > 0) await request.keepFaultyRows?.(input);
   // In a load in one pass, the inference has seen all rows only now.
   const { inferred } = types;
-  return endLoad(client, edges, context, {
-    request,
-    input,
-    inferred,
-    target,
-    matcher,
-    loaded,
-    problems,
-    ofName,
-    widened: widenings.map(widenedColumn),
-  });
+  const widened = widenings.map(widenedColumn);
+  return { request, input, inferred, target, matcher, loaded, problems, ofName, widened };
 }
 
 function widenedColumn({ column, to }: Widening): WidenedColumn {

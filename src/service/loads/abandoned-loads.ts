@@ -7,7 +7,7 @@ import type { Statement } from '../postgres/sql.ts';
 import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
 import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { Lease } from './lease.ts';
-import type { KeptAnswer } from './load-record.ts';
+import { type KeptAnswer, tablesOf } from './load-record.ts';
 import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';
 import { endLeases } from './process-statements.ts';
 
@@ -59,8 +59,10 @@ export class AbandonedLoads {
         const failed = begun!.rows as Load[];
         const events = failed
           .filter(({ dryRun }) => !dryRun)
-          .map(({ id, schema: tableSchema, table }) => {
-            return { type: 'load.failed' as const, schema: tableSchema, table, load: id, refusal };
+          .flatMap(({ id, parts, ...first }) => {
+            const type = 'load.failed' as const;
+            const tables = tablesOf({ ...first, parts: parts ?? undefined });
+            return tables.map((table) => ({ type, ...table, load: id, refusal }));
           });
         await endWith(insertEvents(schema, events).map(toPrepared));
         return failed;

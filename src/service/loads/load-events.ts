@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { type EventFacts, toCloudEvent } from '../events/event.ts';
 import type { LoadResult } from '../loading/request/load-request.ts';
-import type { LoadFacts, LoadSnapshot } from './load-record.ts';
+import { type LoadedInto, type LoadSnapshot, tablesOf } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */
-export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
+export function eventsOfCommit(id: string, { schema, table }: LoadedInto, result: LoadResult): EventFacts[] {
   const { tableChange, counts, updated, skipped, leftOut, widened } = result;
   const { inserted, deleted = 0, marked = 0 } = counts;
   const about = { schema, table, load: id, distribution: result.table.distribution };
@@ -25,15 +25,13 @@ export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result:
   ];
 }
 
-/** Returns the event of a load that has ended without changing anything, with the id of the event; undefined: there is none. */
-export function eventOfEnd(
-  snapshot: LoadSnapshot,
-): { id: string; event: Record<string, unknown> } | undefined {
-  const { id: load, state, facts, answer, endedAt } = snapshot;
-  if (facts.dryRun || (state !== 'refused' && state !== 'failed')) return undefined;
-  const { schema, table } = facts;
+/** Returns the events of a load that has ended without changing anything, one for each of its tables, with their ids. */
+export function eventsOfEnd({ id: load, state, facts, answer, endedAt }: LoadSnapshot) {
+  if (facts.dryRun || (state !== 'refused' && state !== 'failed')) return [];
   const refusal = answer && { status: answer.status, code: answer.code };
-  const id = randomUUID();
-  const event = { type: `load.${state}` as const, schema, table, load, ...(refusal && { refusal }) };
-  return { id, event: toCloudEvent(event, id, endedAt ?? new Date()) };
+  return tablesOf(facts).map(({ schema, table }) => {
+    const id = randomUUID();
+    const event = { type: `load.${state}` as const, schema, table, load, ...(refusal && { refusal }) };
+    return { id, schema, event: toCloudEvent(event, id, endedAt ?? new Date()) };
+  });
 }

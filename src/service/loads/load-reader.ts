@@ -8,7 +8,7 @@ import type { Problem } from '../../core/errors.ts';
 import type { RowChange } from '../loading/request/row-change.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatement } from '../postgres/transaction.ts';
-import type { KeptAnswer } from './load-record.ts';
+import { type KeptAnswer, tablesOf } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from './load-statements.ts';
 import { type LoadView, viewOf } from './load-view.ts';
@@ -109,7 +109,8 @@ export class LoadReader {
 const nothingStored = { problemsStored: 0, changesStored: 0, faultyRows: 0 };
 
 function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
-  return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
+  const isOwn = owner === undefined || owner.equals(facts.owner);
+  return isOwn && tablesOf(facts).every(({ schema }) => maySee(schema));
 }
 
 /** Returns a load of this process that has no record; undefined: it has ended, but it is not known how. */

@@ -4,11 +4,17 @@ import type { UsedProfile } from '../profiles/profile.ts';
 import type { LoadState } from './load-state.ts';
 import type { StoredChanges } from './stored-changes.ts';
 
-/** What is known of a load when it begins. */
-export interface LoadFacts {
-  operation: 'upload-json' | 'upload-excel';
+/** A table into which a load writes. */
+export interface LoadedInto {
   schema: string;
   table: string;
+}
+
+/** What is known of a load when it begins. */
+export interface LoadFacts extends LoadedInto {
+  operation: 'upload-json' | 'upload-excel' | 'load-tables';
+  /** All tables of the plan, in its order, if the load has several; `schema` and `table` are those of the first one. */
+  parts?: LoadedInto[] | undefined;
   dryRun: boolean;
   /** Identifies the caller. Most tokens may see only the loads of their own caller. */
   owner: Buffer;
@@ -22,6 +28,15 @@ export interface LoadFacts {
   parameters?: Record<string, unknown>;
   /** The profile whose parameters the load has; undefined: none. */
   profile?: UsedProfile | undefined;
+}
+
+/** Returns the tables into which a load writes. */
+export function tablesOf({
+  schema,
+  table,
+  parts,
+}: Pick<LoadFacts, 'schema' | 'table' | 'parts'>): LoadedInto[] {
+  return parts ?? [{ schema, table }];
 }
 
 /** The answer to a request, as it is stored. */

@@ -6,7 +6,7 @@ import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { LastStatement } from '../postgres/transaction.ts';
 import { eventsOfCommit } from './load-events.ts';
-import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
+import type { KeptAnswer, LoadedInto, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
 import { changeList, type StoredChanges, storedChanges } from './stored-changes.ts';
@@ -115,9 +115,14 @@ export class LoadRun implements LoadObserver {
   }
 
   committing(result: LoadResult): void {
-    this.answer = this.toAnswer(result);
-    this.#events = eventsOfCommit(this.id, this.facts, result);
     this.#changes = storedChanges(result);
+    this.committingTables(this.toAnswer(result), [{ ...this.facts, result }]);
+  }
+
+  /** Does the same for a load of several tables. Their changes are not stored. */
+  committingTables(answer: KeptAnswer, tables: (LoadedInto & { result: LoadResult })[]): void {
+    this.answer = answer;
+    this.#events = tables.flatMap((table) => eventsOfCommit(this.id, table, table.result));
     this.#pages = [...this.found.pages(), ...(this.#changes?.pages ?? [])];
   }
 

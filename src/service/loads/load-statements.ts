@@ -4,8 +4,8 @@ import { type OwnStatement, qualified } from '../postgres/callers-statement.ts';
 import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { eventOfEnd } from './load-events.ts';
-import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
+import { eventsOfEnd } from './load-events.ts';
+import { type KeptAnswer, type LoadFacts, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
 import { hasRenewed } from './process-statements.ts';
 import { firstUuidV7At } from './uuid-v7.ts';
@@ -43,12 +43,14 @@ const columns = {
   faulty_row_bytes: 'int8',
   profile: 'jsonb',
   parameters: 'jsonb',
+  parts: 'jsonb',
   answer_body: 'bytea',
 };
 
 /** The columns that are written only once. */
 const fixed =
   'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
+'id operation table_schema table_name dry_run owner subject role profile parts created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
@@ -68,10 +70,8 @@ const typesOfCommit = typed.replace(', answer_body pg_catalog.bytea', '');
 function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
   const { facts, answer } = snapshot;
   const body = answer && answer.body.length <= maxKeptAnswerBytes ? answer.body : undefined;
-  const ended = eventOfEnd(snapshot);
   return {
-    event_id: ended?.id,
-    event: ended?.event,
+    events: eventsOfEnd(snapshot),
     id: snapshot.id,
     state: snapshot.state,
     operation: facts.operation,
@@ -83,6 +83,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     role: facts.role,
     profile: facts.profile,
     parameters: hasNul(facts.parameters) ? undefined : facts.parameters,
+    parts: facts.parts,
     process: snapshot.process,
     bytes_expected: facts.bytesExpected,
     bytes_received: snapshot.bytesReceived,
@@ -123,6 +124,10 @@ function asBytea(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }
 
+/** The events of the written rows. */
+const eventsOfWritten = `SELECT e.id, e.schema, e.event FROM given g JOIN written w ON w.id = g.id,
+        jsonb_to_recordset(g.events) AS e (id uuid, schema text, event jsonb)`;
+
 export interface WrittenLoad {
   id: string;
   /** Whether a request to cancel the load was accepted by any process. */
@@ -140,13 +145,13 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
   return {
     text: `WITH given AS (
         SELECT * FROM jsonb_to_recordset($1)
-        AS given (${typed}, event_id uuid, event jsonb)),
+        AS given (${typed}, events jsonb)),
       written AS (
         INSERT INTO ${quoted}.loads AS known (${names}) SELECT ${names} FROM given
         ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
           AND known.process = excluded.process AND known.state <> 'queued'
         RETURNING id, cancel_requested, watched_until),
-      ${storeEvents({ quoted }, 'SELECT g.event_id, g.table_schema, g.event FROM given g JOIN written w ON w.id = g.id WHERE g.event_id IS NOT NULL')}
+      ${storeEvents({ quoted }, eventsOfWritten)}
       SELECT id, cancel_requested AS "cancelRequested",
         coalesce(watched_until > clock_timestamp(), false) AS "isWatched"
       FROM written`,
@@ -209,7 +214,7 @@ export function requestCancel({ quoted }: ServiceSchema, id: string): Statement 
   };
 }
 
-const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject, profile, file_name AS "fileName",
+const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject, profile, parts, file_name AS "fileName",
   bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   change_counts AS "changeCounts", change_table::int8::float8 AS "changeTable", coalesce(changes_stored, 0) AS "changesStored", owner, role,
@@ -228,7 +233,8 @@ export interface Visible {
 
 const isVisible = (first: number) =>
   `($${first}::bytea IS NULL OR owner = $${first}::bytea)
-    AND ($${first + 1}::text[] IS NULL OR table_schema LIKE ANY ($${first + 1}::text[]))`;
+    AND ($${first + 1}::text[] IS NULL OR table_schema LIKE ANY ($${first + 1}::text[])
+      AND NOT EXISTS (SELECT FROM jsonb_to_recordset(parts) AS p (schema text) WHERE NOT p.schema LIKE ANY ($${first + 1}::text[])))`;
 
 /** Reads one load with its answer. */
 export function readLoad({ quoted }: ServiceSchema, id: string, { owner, schemas }: Visible): Statement {
@@ -262,14 +268,18 @@ export function listLoads(
   const keyed = key === undefined ? [] : [key.owner, key.key];
   return {
     text: `SELECT ${viewColumns} FROM ${quoted}.loads
-      WHERE ${isVisible(1)} AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR table_schema = $4)
-        AND ($5::text IS NULL OR table_name = $5) AND ($6::uuid IS NULL OR id < $6)
+      WHERE ${isVisible(1)} AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR table_schema = $4 OR ${hasPart})
+        AND ($5::text IS NULL OR table_name = $5 OR ${hasPart}) AND ($6::uuid IS NULL OR id < $6)
         AND ($8::bool IS NULL OR dry_run = $8)
         ${key === undefined ? '' : isOfKey(quoted)}
       ORDER BY id DESC LIMIT $7`,
     values: [owner ?? null, schemas ?? null, state, schema, table, after, limit, dryRun, ...keyed],
   };
 }
+
+/** The condition that one of several tables has the schema and the name of the filter. */
+const hasPart = `EXISTS (SELECT FROM jsonb_to_recordset(parts) AS p (schema text, "table" text)
+          WHERE ($4::text IS NULL OR p.schema = $4) AND ($5::text IS NULL OR p."table" = $5))`;
 
 /** Returns a condition for the load of an idempotency key. It is a subquery, so that PostgreSQL finds the load by its primary key. A key belongs to one load at a time. */
 function isOfKey(quoted: string): string {
@@ -295,6 +305,7 @@ export interface AbandonedLoad {
   id: string;
   schema: string;
   table: string;
+  parts: LoadFacts['parts'] | null;
   dryRun: boolean;
 }
 
@@ -317,7 +328,7 @@ export function failAbandonedLoads(
       UPDATE ${quoted}.loads l SET state = 'failed', ended_at = clock_timestamp(),
         answer_status = $3, answer_headers = $4, answer_body = $5
       FROM dead WHERE l.id = dead.id
-      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
+      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.parts, l.dry_run AS "dryRun"`,
     values: [own, leaseSeconds, answer.status, JSON.stringify(answer.headers), answer.body],
   };
 }

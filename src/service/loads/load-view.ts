@@ -1,7 +1,7 @@
 /** A load as a caller sees it. */
 import type { RowCounts } from '../loading/request/row-change.ts';
 import type { UsedProfile } from '../profiles/profile.ts';
-import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import type { KeptAnswer, LoadedInto, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 
@@ -17,6 +17,8 @@ export interface LoadView {
   fileName: string | null;
   /** undefined: they were not read. null: they are not known. */
   parameters?: Record<string, unknown> | null;
+  /** The tables of the plan; null: the load has only one table. */
+  parts: LoadedInto[] | null;
   bytesExpected: number | null;
   bytesReceived: number;
   rowsRead: number;
@@ -50,6 +52,7 @@ export function viewOf(run: LoadRun): LoadView {
     profile: facts.profile ?? null,
     fileName: snapshot.fileName ?? null,
     parameters: facts.parameters ?? null,
+    parts: facts.parts ?? null,
     bytesExpected: facts.bytesExpected ?? null,
     role: facts.role ?? null,
     problemsStored: stored?.count ?? 0,

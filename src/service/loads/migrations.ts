@@ -260,4 +260,12 @@ export const migrations: readonly Migration[] = [
         ADD COLUMN parameters pg_catalog.jsonb`,
     ],
   },
+  {
+    version: 14,
+    name: 'loads of several tables',
+    statements: (schema) => [
+      // The tables of the plan, each with its schema. null: the load has only one table.
+      `ALTER TABLE ${schema}.loads ADD COLUMN parts pg_catalog.jsonb`,
+    ],
+  },
 ];

@@ -36,8 +36,14 @@ export class ProblemLines {
 
   /** Removes all problems, because the upload is read once more and finds them again. */
   clear(): void {
-    this.count = 0;
-    this.#lines.clear();
+    this.cutTo(0);
+  }
+
+  /** Removes the problems after the first `count`, because a part of the upload is read once more. */
+  cutTo(count: number): void {
+    if (count >= this.count) return;
+    this.#lines.length = this.#starts[count]!;
+    this.count = count;
   }
 
   add(problem: Problem): void {
@@ -47,7 +53,8 @@ export class ProblemLines {
       this.#rows = doubled(this.#rows);
       this.#starts = doubled(this.#starts);
     }
-    this.#rows[this.count] = problem.row ?? 0;
+    // The problems of several tables keep the order in which they were added: one table after the other.
+    this.#rows[this.count] = problem.part === undefined ? (problem.row ?? 0) : 0;
     this.#starts[this.count] = this.#lines.length;
     this.count += 1;
     this.#lines.append(line, 0, line.length);

@@ -122,7 +122,7 @@ export function takeQueuedLoad(
           AND coalesce((q.request ->> 'notBefore')::float8, 0) <= ${epoch}
         ORDER BY coalesce(r.loads, 0), coalesce(array_position($4::bytea[], q.owner), 0), q.id
         LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
-      RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role, profile,
+      RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role, profile, parts,
         bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
         spool_bytes::float8 AS "storedBytes", ${attempts('l')} AS attempts,
         created_at AS "createdAt", request`,
@@ -193,7 +193,7 @@ export function giveUpLoads(
         WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND NOT l.cancel_requested
           AND ${attempts('l')} >= ${maxAttempts} AND (l.state = 'queued' OR ${isAbandoned})
         ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED))
-      RETURNING id, table_schema AS schema, table_name AS table, dry_run AS "dryRun", operation, subject, role`,
+      RETURNING id, table_schema AS schema, table_name AS table, parts, dry_run AS "dryRun", operation, subject, role`,
     values: [own, leaseSeconds, answer.status, JSON.stringify(answer.headers), answer.body],
   };
 }
@@ -206,7 +206,7 @@ export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer)
       WHERE l.spool IS NOT NULL AND l.state = 'queued' AND l.created_at < clock_timestamp() - make_interval(days => 1)
         AND NOT EXISTS (SELECT FROM ${quoted}.processes p
           WHERE p.spool = l.spool AND ${hasRenewed('p', 'days => 1')})
-      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
+      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.parts, l.dry_run AS "dryRun"`,
     values: [answer.status, JSON.stringify(answer.headers), answer.body],
   };
 }

@@ -329,7 +329,7 @@ const notEnded = 'The work after an asynchronous load could not be completed; th
 function takenOf(row: Record<string, unknown>): TakenLoad {
   const { id, bytesReceived, storedBytes, attempts, createdAt, request, ...facts } = row;
   const given = facts as unknown as LoadFacts &
-    Record<'subject' | 'role' | 'bytesExpected' | 'profile', unknown>;
+    Record<'subject' | 'role' | 'bytesExpected' | 'profile' | 'parts', unknown>;
   return {
     id: id as string,
     bytesReceived: bytesReceived as number,
@@ -343,6 +343,7 @@ function takenOf(row: Record<string, unknown>): TakenLoad {
       role: given.role ?? undefined,
       bytesExpected: given.bytesExpected ?? undefined,
       profile: given.profile ?? undefined,
+      parts: given.parts ?? undefined,
     },
   };
 }

@@ -8,9 +8,10 @@ import type { Visible } from './load-statements.ts';
 
 /**
  * Returns whether an upload is compared with earlier ones. Short JSON is not, because programs send equal rows on purpose, and because a
- * small append must not wait for a further statement.
+ * small append must not wait for a further statement. A load of several tables has several files, and is not compared.
  */
 export function isCompared(operation: LoadFacts['operation'], bytes: number | undefined): boolean {
+  if (operation === 'load-tables') return false;
   return operation === 'upload-excel' || bytes === undefined || bytes > maxSmallBytes;
 }
 

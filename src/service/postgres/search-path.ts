@@ -29,7 +29,7 @@ export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog
 export const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
 
 /** A statement that changes back to the service's own path. */
-const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
+export const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
 /** Returns one text that runs the statements in the callers' path and then changes back. */
 export function inCallersPath(...statements: CallersStatement[]): string {

@@ -30,11 +30,11 @@ export interface UnpackedFile {
 }
 
 /**
- * Unpacks a file into another spool and closes the given one. A file that is not packed is returned as it is.
+ * Unpacks a file into another spool. A file that is not packed is returned as it is.
  *
  * @param wanted the file of a zip file that the caller asks for
  * @throws AppError `invalid-file`, `unsupported-file`, `invalid-parameter` (no such file in the zip file, or several tables in it),
- *   `limit-exceeded`, `storage-full`; the signal's reason. The given spool is then still open
+ *   `limit-exceeded`, `storage-full`; the signal's reason
  */
 export async function unpackFile(
   file: Spool,
@@ -59,7 +59,6 @@ export async function unpackFile(
     if (spool !== file) await spool.close();
     throw error;
   }
-  if (spool !== file) await file.close();
   return { spool, fileInZip };
 }
 

@@ -138,14 +138,19 @@ export function tableRequestOf(
 ): TableRequest {
   const { grants, signal } = admitted;
   const { table_name: name } = request.params as { table_name: string };
-  refuseDotSegment(name);
-  checkTableName(schema, name);
   Object.assign(factsOf(request), { schema, table: name });
-  refuseSystemSchema(schema);
-  requireSchema(grants, schema);
+  admitTable(grants, schema, name);
   const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
   const transaction = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal };
   return { ...admitted, schema, name, transaction };
+}
+
+/** Checks the names of a table and of its schema. @throws AppError `invalid-parameter`, `schema-forbidden` */
+export function admitTable(grants: Grants, schema: string, name: string): void {
+  refuseDotSegment(name);
+  checkTableName(schema, name);
+  refuseSystemSchema(schema);
+  requireSchema(grants, schema);
 }
 
 /** Returns the path of the table, for the header `Location` after its creation (RFC 9110 section 10.2.2). */

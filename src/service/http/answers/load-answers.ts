@@ -43,11 +43,18 @@ export const LoadProfile = Type.Object(
   { description: 'The profile that the upload named, with the version that it had when it was accepted.' },
 );
 
+const tableName = { schema: Type.String(), name: Type.String() };
+
 const members = {
   id: Type.String({ format: 'uuid' }),
   state: Type.String({ enum: [...loadStates], description: 'See docs/loads.md.' }),
-  operation: Type.String({ examples: ['upload-json', 'upload-excel'] }),
-  table: Type.Object({ schema: Type.String(), name: Type.String() }),
+  operation: Type.String({ examples: ['upload-json', 'upload-excel', 'load-tables'] }),
+  table: Type.Object(tableName, { description: 'The table; of several tables the first one.' }),
+  parts: Type.Optional(
+    Type.Array(Type.Object(tableName), {
+      description: 'All tables of a load of several tables, in the order of its plan.',
+    }),
+  ),
   dry_run: Type.Boolean(),
   subject: nullable(Type.String({ description: 'The subject of the access token.' })),
   profile: Type.Optional(LoadProfile),
@@ -91,6 +98,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     state: view.state,
     operation: view.operation,
     table: { schema: view.schema, name: view.table },
+    ...(view.parts && { parts: view.parts.map(({ schema, table }) => ({ schema, name: table })) }),
     dry_run: view.dryRun,
     subject: view.subject,
     ...(view.profile && { profile: view.profile }),

@@ -171,6 +171,8 @@ function wantedBody(path: string): string {
   if (path.endsWith('/excel')) {
     return 'send multipart/form-data with the spreadsheet in a part named "file" (curl -F file=@workbook.xlsx)';
   }
+  if (path.endsWith('/loads'))
+    return 'send multipart/form-data with the part "plan" first, and then the files that it names';
   return path.endsWith('/json')
     ? 'send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or text file to upload/excel'
     : 'send application/json with {"table": {"columns": […]}}';

@@ -17,9 +17,13 @@ export class ProblemTable extends ProblemLines {
   }
 }
 
-/** Returns the line of a problem. */
-export function csvLineOf({ sheet, cell, row, column, value, code, detail }: Problem): string {
-  return `${[sheet, cell, row, column, value, code, detail].map(fieldOf).join(',')}\r\n`;
+/** The header of the problems of several tables. */
+export const csvHeaderOfTables = `part,${csvHeader}`;
+
+/** Returns the line of a problem. In a load of several tables it begins with the number of the table. */
+export function csvLineOf({ part, sheet, cell, row, column, value, code, detail }: Problem): string {
+  const fields = [sheet, cell, row, column, value, code, detail];
+  return `${(part === undefined ? fields : [part, ...fields]).map(fieldOf).join(',')}\r\n`;
 }
 
 /** Spreadsheet programs treat a field that begins with one of these signs as a formula, unless it is a number. Such fields are written so that they remain text. */

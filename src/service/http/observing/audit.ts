@@ -26,6 +26,8 @@ export interface AuditedChange {
   deleted?: number | undefined;
   marked?: number | undefined;
   leftOut?: number;
+  /** The tables of a load of several tables. `change` and the numbers are then those of all of them. */
+  tables?: { schema: string; table: string; change: TableChange; rows: number }[];
   /** The columns that got wider types, with the names of both types. */
   widened?: { column: string; from: string; to: string }[];
 }
@@ -65,6 +67,7 @@ export type Operation =
   | 'export-table'
   | 'upload-json'
   | 'upload-excel'
+  | 'load-tables'
   | 'create-webhook'
   | 'delete-webhook'
   | 'cancel-load'

@@ -210,8 +210,13 @@ function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
   }
 }
 
+const part = Type.Optional(
+  Type.Integer({ description: 'In a load of several tables: the number of the table in the plan, from 1.' }),
+);
+
 export const LocatedProblem = Type.Object(
   {
+    part,
     pointer: Type.Optional(
       Type.String({ description: 'JSON Pointer (RFC 6901) into the request, for JSON.' }),
     ),
@@ -259,6 +264,7 @@ export const ColumnCounts = Type.Array(
 
 const Warning = Type.Object(
   {
+    part,
     // This is not an enum, for the same reason as in `LocatedProblem`.
     code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
     detail: Type.String({ description: 'The warning in words.' }),
@@ -294,6 +300,7 @@ export const Warnings = Type.Array(Warning, {
 
 export const ProblemGroups = Type.Array(
   Type.Object({
+    part,
     column: Type.Optional(Type.String()),
     code: Type.String(),
     count: Type.Integer({ description: 'The number of problems with this code in this column.' }),

@@ -15,7 +15,7 @@ import {
   sendPage,
 } from '../answers/load-lists.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
-import { csvContentType, csvHeader, csvLineOf } from '../answers/problem-table.ts';
+import { csvContentType, csvHeader, csvHeaderOfTables, csvLineOf } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonAnswer, LocatedProblem, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
@@ -49,7 +49,7 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
         tags: ['loads'],
         summary: 'List Load Problems',
         description:
-          'Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`. The header `Link` then names the next page.',
+          'Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`, for a load of several tables after the column `part`. The header `Link` then names the next page.',
         security: [{ bearer: [] }],
         params: LoadPath,
         querystring: Query,
@@ -71,14 +71,17 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
       const { id, state, problemsFound, problemsStored } = view;
       const next = linkNext(reply, `/api/v1/loads/${id}/problems`, problemsStored, part);
       const lists = readInLine(loads.reader.problemsOf(view, part), inLine);
-      if (prefersCsv(request.headers.accept)) return sendPage(reply, csvContentType, csvOf(lists));
+      if (prefersCsv(request.headers.accept)) {
+        const header = view.parts === null ? csvHeader : csvHeaderOfTables;
+        return sendPage(reply, csvContentType, csvOf(header, lists));
+      }
       const facts = { load: id, state, problems_found: problemsFound, problems_stored: problemsStored, next };
       return sendPage(reply, jsonContentType, jsonOf(facts, 'problems', lists));
     },
   );
 }
 
-async function* csvOf(lists: AsyncGenerator<Problem[]>): AsyncGenerator<string> {
-  yield csvHeader;
+async function* csvOf(header: string, lists: AsyncGenerator<Problem[]>): AsyncGenerator<string> {
+  yield header;
   for await (const list of lists) yield list.map(csvLineOf).join('');
 }

@@ -107,7 +107,7 @@ function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput
   return patchCells(input, () => corrections);
 }
 
-function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
+export function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
   return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
 }
 

@@ -8,6 +8,7 @@ import type { TObject } from 'typebox';
 import { type FetchedFile, fetchFile } from '../../fetching/fetch-file.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { maxSmallBytes } from '../../loading/load-known.ts';
+import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { isCompared } from '../../loads/same-file.ts';
@@ -76,6 +77,8 @@ export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
     body: UploadBody,
     signal: AbortSignal,
   ): Promise<Pick<UploadBody, 'headers' | 'chunks'>>;
+  /** Loads the rows and answers. Default: `loadUpload`. */
+  load?(context: HttpContext, upload: Upload, keeper: AnswerKeeper): Promise<KeptAnswer>;
   /** Reads the whole body of a repeated request, only to compute its digest. */
   readBody(context: HttpContext, body: UploadBody, signal: AbortSignal): Promise<void>;
 }
@@ -95,7 +98,7 @@ export async function admitUpload(
   const admitted = sent.admitted ?? (await admitRequest(request, reply, context, undefined));
   requireScope(admitted.grants, scopeOf(query.if_exists));
   const table = tableRequestOf(request, context, admitted, query.schema);
-  requireMoreScopes(query, choices, table.grants);
+  requireUploadScopes(query, choices, table.grants);
   checkSent(sent, request.query, () => operation.check(query, request.headers));
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;
@@ -161,8 +164,9 @@ export function noteFileOf(run: LoadRun): (name: string) => void {
   };
 }
 
-/** Requires the scopes for what an upload does besides loading rows, before the rows are read. @throws AppError `insufficient-scope` */
-function requireMoreScopes(query: UploadQuery, { missing }: UploadChoices, grants: Grants): void {
+/** Requires the scopes for what an upload does, before its rows are read. @throws AppError `insufficient-scope` */
+export function requireUploadScopes(query: UploadQuery, { missing }: UploadChoices, grants: Grants): void {
+  requireScope(grants, scopeOf(query.if_exists));
   if (query.extra_columns === 'add') requireScope(grants, 'table:create');
   if (query.misfits !== 'fail') requireScope(grants, 'table:alter');
   if (missing !== undefined && missing.action !== 'keep') requireScope(grants, 'table:replace');

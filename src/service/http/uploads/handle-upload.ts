@@ -17,13 +17,22 @@ export async function handleUpload(
   context: HttpContext,
   operation: UploadOperation,
 ): Promise<Buffer> {
-  const upload = await admitUpload(request, reply, context, operation);
+  return answerUpload(reply, context, await admitUpload(request, reply, context, operation));
+}
+
+/** Does the same for an admitted upload. */
+export async function answerUpload(
+  reply: FastifyReply,
+  context: HttpContext,
+  upload: Upload,
+): Promise<Buffer> {
+  const { operation } = upload;
   const isLater = prefersLater(upload.body) && context.records.acceptsLater;
   const { run, caller, signal, line } = upload;
   const readBody = () => line.use({ caller }, signal, () => operation.readBody(context, upload.body, signal));
   try {
     return await answerOnce(reply, context.records, { ...upload, readBody }, (keeper) =>
-      runUpload(context, upload, keeper, isLater ? storeUpload : loadUpload),
+      runUpload(context, upload, keeper, isLater ? storeUpload : (operation.load ?? loadUpload)),
     );
   } finally {
     if (run.shownId !== undefined) reply.header(loadIdHeader, run.shownId);

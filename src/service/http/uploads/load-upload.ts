@@ -119,7 +119,7 @@ const unlearnt =
 const notAmended =
   'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
 
-function loadContextOf(context: HttpContext, upload: Upload, keeper: AnswerKeeper): LoadContext {
+export function loadContextOf(context: HttpContext, upload: Upload, keeper: AnswerKeeper): LoadContext {
   const { pool, config, measures } = context;
   const { transaction, run, log } = upload;
   return {
@@ -150,7 +150,7 @@ function sameFileSearch({ records }: HttpContext, { run, grants, query }: Upload
 }
 
 /** Returns the request for the loader. @param table receives all problems, if the client prefers CSV */
-function loadRequestOf(upload: Upload, table: ProblemTable | undefined, startedAt: Date): LoadRequest {
+export function loadRequestOf(upload: Upload, table: ProblemTable | undefined, startedAt: Date): LoadRequest {
   const { schema, name, grants, signal, query, columns, types, maxFaultyRows, missing, run } = upload;
   const { provenance } = columns;
   return {
@@ -189,17 +189,7 @@ function answerOf(
   const load = {
     ...(run.shownId !== undefined && { id: run.shownId }),
     ...(run.facts.profile && { profile: run.facts.profile }),
-    rows: loaded.counts.inserted,
-    skipped: loaded.skipped,
-    updated: loaded.updated,
-    ...loaded.counts,
-    ...leftOutOf(loaded),
-    ...(run.found.rows && { faulty_rows: run.found.rows.count }),
-    ...(loaded.widened.length > 0 && { widened: loaded.widened }),
-    ...correctedOf(input),
-    ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
-    ...readingOf(input),
-    warnings: loaded.warnings,
+    ...loadedMembers(loaded, input, run.found.rows?.count),
     duration_ms: Math.round(durationMs),
     ...(query.dry_run && { dry_run: true }),
   };
@@ -211,6 +201,27 @@ function answerOf(
     status: isCreated ? 201 : 200,
     headers: { ...location, 'content-type': csv ? csvContentType : jsonContentType },
     body: csv ?? Buffer.from(JSON.stringify({ table: loaded.table, load })),
+  };
+}
+
+/** Returns the members of the answer about the rows of one table. @param keptRows the number of rows with problems that are kept; undefined: none are */
+export function loadedMembers(
+  loaded: LoadResult,
+  input: LoadInput,
+  keptRows?: number,
+): Record<string, unknown> {
+  return {
+    rows: loaded.counts.inserted,
+    skipped: loaded.skipped,
+    updated: loaded.updated,
+    ...loaded.counts,
+    ...leftOutOf(loaded),
+    ...(keptRows !== undefined && { faulty_rows: keptRows }),
+    ...(loaded.widened.length > 0 && { widened: loaded.widened }),
+    ...correctedOf(input),
+    ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
+    ...readingOf(input),
+    warnings: loaded.warnings,
   };
 }
 

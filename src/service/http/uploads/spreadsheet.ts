@@ -140,28 +140,61 @@ export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
  * @param reading the part of the file that will be read
  */
 export async function withSpreadsheet<Result>(
-  { config: { limits }, memoryBudget }: HttpContext,
+  context: HttpContext,
   { query, body, caller, signal }: SpreadsheetRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
+  const { limits } = context.config;
   // The parameters are checked before the body is read, so that an invalid one is refused early.
   const options = { ...optionsOf(query), ...reading };
   const sent = new Spool({ maxBytes: limits.maxBodyBytes });
-  let spool = sent;
-  const memory = memoryBudget.forFile(caller);
   try {
     const { maxDefinitionBytes } = limits;
     const fetch: FetchLink | undefined = body.fetch && ((link) => body.fetch!(link, signal));
     const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, maxDefinitionBytes, fetch);
     const definition = parts.body && (await definitionOf(parts.body, limits));
     const sentBytes = body.bytesReceived();
+    const { password, fileName, patch } = parts;
+    const file = { sent, sentBytes, fileInZip: query.file_in_zip, password, isKept: false };
+    return await withOpenedFile(context, file, options, { caller, signal }, (opened) =>
+      use({ ...opened, definition, patch, fileName }),
+    );
+  } finally {
+    await sent.close();
+  }
+}
+
+/** A file that was received. */
+export interface ReceivedFile {
+  sent: Spool;
+  /** The bytes that the client sent for the file. */
+  sentBytes: number;
+  /** The file of a zip file that the caller asks for. */
+  fileInZip: string | undefined;
+  password: string | undefined;
+  /** The file is needed again, so it is not closed as soon as it is unpacked. */
+  isKept: boolean;
+}
+
+/** Opens a received file for `use`. What it is unpacked into is always removed afterwards. */
+export async function withOpenedFile<Result>(
+  { config: { limits }, memoryBudget }: HttpContext,
+  { sent, sentBytes, fileInZip, password, isKept }: ReceivedFile,
+  options: SpreadsheetOptions,
+  { caller, signal }: Pick<SpreadsheetRequest, 'caller' | 'signal'>,
+  use: (opened: Omit<OpenedSpreadsheet, 'definition' | 'patch' | 'fileName'>) => Promise<Result>,
+): Promise<Result> {
+  let spool = sent;
+  const memory = memoryBudget.forFile(caller);
+  try {
     const resources = { ...limits, maxRatio: limits.maxUnpackRatio, memory };
-    const unpacked = await unpackFile(sent, query.file_in_zip, { ...resources, sentBytes }, signal);
+    const unpacked = await unpackFile(sent, fileInZip, { ...resources, sentBytes }, signal);
     spool = unpacked.spool;
+    if (spool !== sent && !isKept) await sent.close();
     // The parts of a workbook are packed once more.
     resources.maxRatio = Math.ceil(resources.maxRatio * Math.min(1, sentBytes / spool.size));
-    const opening = parts.password === undefined ? {} : { password: parts.password };
+    const opening = password === undefined ? {} : { password };
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(spool, { ...wanted, ...opening }, resources, signal);
     const source = await open(options);
@@ -173,17 +206,10 @@ export async function withSpreadsheet<Result>(
     };
     const openSheet = async (sheet: string) =>
       source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
-    return await use({
-      source,
-      openSheet,
-      ...unpacked,
-      definition,
-      patch: parts.patch,
-      fileName: parts.fileName,
-    });
+    return await use({ source, openSheet, ...unpacked });
   } finally {
     memory.close();
-    await spool.close();
+    if (spool !== sent) await spool.close();
   }
 }
 
@@ -198,7 +224,7 @@ async function definitionOf(body: Buffer, limits: LimitsConfig): Promise<unknown
   }
 }
 
-function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
+export function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
   return {
     ...(query.sheet !== undefined && { sheet: query.sheet }),
     ...(query.header_row !== undefined && { headerRow: query.header_row }),

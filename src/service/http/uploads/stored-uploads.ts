@@ -94,7 +94,7 @@ export function storedUploadWork(
     const { signal, release } = eitherSignal(context.stopping, taken.cancelled);
     const running = { run: taken, signal, log, onLoaded };
     const outcome = await runToEnd(context.records.uploads, { run: taken, requestId }, waitsAgain, async () =>
-      loadUpload(context, uploadOf(context, load, operation, running, chunks), noKey),
+      (operation.load ?? loadUpload)(context, uploadOf(context, load, operation, running, chunks), noKey),
     ).finally(release);
     if (outcome.answer) {
       writeAudit(log, operation.name, facts, change);

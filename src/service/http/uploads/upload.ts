@@ -27,7 +27,7 @@ const CorrectedCell = Type.Object({
   to: Type.Union([Type.String(), Type.Null()], { description: 'The value that counts, shortened.' }),
 });
 
-const Loaded = Type.Object(
+export const LoadedSchema = Type.Object(
   {
     table: TableDescriptionSchema,
     load: Type.Object({
@@ -125,7 +125,7 @@ const Loaded = Type.Object(
 export const csvInWords =
   'With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.';
 
-const loadIdHeaders = {
+export const loadIdHeaders = {
   'Load-Id': { type: 'string', description: 'The id of the load, also in answers to refused uploads.' },
 };
 
@@ -143,7 +143,7 @@ export const uploadResponses = {
   200: {
     description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
     headers: loadIdHeaders,
-    content: { 'application/json': { schema: Loaded } },
+    content: { 'application/json': { schema: LoadedSchema } },
   },
   201: {
     description: 'The table was created or replaced.',
@@ -151,7 +151,7 @@ export const uploadResponses = {
       Location: { type: 'string', description: 'The URL that describes the table.' },
       ...loadIdHeaders,
     },
-    content: { 'application/json': { schema: Loaded } },
+    content: { 'application/json': { schema: LoadedSchema } },
   },
   202: {
     description: 'With `Prefer: respond-async`: the body is stored, and the rows will be loaded.',

@@ -55,40 +55,92 @@ export type FetchLink = (link: string) => Promise<FetchedFile | undefined>;
  * @param fetch undefined: a link is refused
  */
 export async function readSpreadsheetUpload(
-  { headers, parameters, digest, onFileName }: FormBody,
+  form: FormBody,
   chunks: AsyncIterable<Buffer>,
   file: Spool,
   maxBodyPartBytes: number,
   fetch?: FetchLink,
 ): Promise<SpreadsheetUpload> {
-  const parts: Parts = new Map();
-  const busboy = openBusboy(headers, maxBodyPartBytes);
-  const maxBytesOf = (name: string): number => maxPartBytes[name] ?? maxBodyPartBytes;
-  const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
-    const taken = addPart(parts, parameters, name, take);
-    // The failure is handled here, so that it does not end the process. The pipeline reports it.
-    taken.catch((error) => busboy.destroy(error));
-  };
+  const { digest, onFileName } = form;
   let fileName = '';
-  busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
-    if (name === 'file') {
+  const { parts, password } = await readForm(form, chunks, {
+    maxPartBytes: maxBodyPartBytes,
+    maxParts: 10,
+    names: partNames,
+    openFile: (name, sentName) => {
+      if (name !== 'file') return undefined;
       fileName = sentName;
       onFileName?.(sentName);
-    }
+      return file;
+    },
+  });
+  const source = parts.get('source');
+  if (source !== undefined) {
+    digest?.addToPart('source', source);
+    fileName = await fetchPart(parts, source, file, digest, fetch);
+  } else if (!parts.has('file')) {
+    throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
+  }
+  const [body, patch] = [parts.get('body'), parts.get('patch')];
+  if (body) digest?.addToPart('body', body);
+  if (patch) digest?.addToPart('patch', patch);
+  digest?.endOfParts();
+  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, source, fileName };
+}
+
+/** The parts that a form may have. */
+export interface FormParts {
+  /** The maximum length of a part that is not a file, unless it is `password` or `patch`. */
+  maxPartBytes: number;
+  maxParts: number;
+  /** The names of the parts. */
+  names: readonly string[];
+  /** Returns the spool for the part, which is a file; undefined: it is not one. */
+  openFile: (name: string, sentName: string) => Spool | undefined;
+}
+
+export interface ReadForm {
+  /** The parts; undefined: the content is in the spool of the file. */
+  parts: Map<string, Buffer | undefined>;
+  /** The part `password`; undefined if it was not sent or is empty. It is not part of the digest, which is stored: a fast hash would help to guess it. */
+  password: string | undefined;
+}
+
+/**
+ * Reads the parts of a form, and adds the files to the digest.
+ *
+ * @throws AppError `invalid-multipart`, `invalid-parameter`, `limit-exceeded`
+ */
+export async function readForm(
+  { headers, parameters, digest }: FormBody,
+  chunks: AsyncIterable<Buffer>,
+  { maxPartBytes, maxParts, names, openFile }: FormParts,
+): Promise<ReadForm> {
+  const taken: Parts = new Map();
+  const busboy = openBusboy(headers, maxPartBytes, maxParts);
+  const maxBytesOf = (name: string): number => limitsOfParts[name] ?? maxPartBytes;
+  const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
+    // The failure is handled here, so that it does not end the process. The pipeline reports it.
+    addPart(taken, { names, parameters }, name, take).catch((error) => busboy.destroy(error));
+  };
+  busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
     orDestroy(busboy, () =>
-      receive(name, () =>
-        name === 'file' ? spoolPart(stream, file, digest) : collectPart(name, stream, maxBytesOf(name)),
-      ),
+      receive(name, () => {
+        const file = openFile(name, sentName);
+        return file === undefined
+          ? collectPart(name, stream, maxBytesOf(name))
+          : spoolPart(stream, file, (chunk) => digest?.addToPart(name, chunk));
+      }),
     );
   });
   busboy.on('field', (name: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
     orDestroy(busboy, () => {
-      if (name === 'file') {
-        throw partError('file', 'not-a-file', 'The part file must be sent as a file (with a filename).');
+      if (names.includes(name) && openFile(name, '') !== undefined) {
+        throw partError(name, 'not-a-file', `The part ${name} must be sent as a file (with a filename).`);
       }
       receive(name, async () => {
         const bytes = Buffer.from(value);
-        if (truncated || bytes.length > maxBytesOf(name)) throw partTooLong(name, maxBodyPartBytes);
+        if (truncated || bytes.length > maxBytesOf(name)) throw partTooLong(name, maxBytesOf(name));
         return bytes;
       });
     });
@@ -96,24 +148,75 @@ export async function readSpreadsheetUpload(
 
   try {
     await pipeline(Readable.from(chunks, { objectMode: true, highWaterMark: 1 }), busboy);
-    await Promise.all(parts.values());
+    await Promise.all(taken.values());
   } catch (error) {
     throw asMultipartError(error);
   }
-  const source = await parts.get('source');
-  if (source !== undefined) {
-    digest?.addToPart('source', source);
-    fileName = await fetchPart(parts, source, file, digest, fetch);
-  } else if (!parts.has('file')) {
-    throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
+  const parts = new Map<string, Buffer | undefined>();
+  for (const [name, part] of taken) parts.set(name, await part);
+  return { parts, password: passwordOf(parts.get('password')) };
+}
+
+/**
+ * Reads the beginning of a form until its first part has ended, which must be this one.
+ *
+ * @returns the part, and all chunks of the body from its beginning
+ * @throws AppError `invalid-multipart`, `invalid-parameter`, `limit-exceeded`
+ */
+export async function readFirstPart(
+  headers: IncomingHttpHeaders,
+  chunks: AsyncGenerator<Buffer>,
+  name: string,
+  maxBytes: number,
+): Promise<{ part: Buffer; chunks: () => AsyncGenerator<Buffer> }> {
+  const busboy = openBusboy(headers, maxBytes, Number.POSITIVE_INFINITY);
+  const first = Promise.withResolvers<Buffer>();
+  let isRead = false;
+  const settled = first.promise.finally(() => {
+    isRead = true;
+  });
+  // The promise is awaited only after the loop.
+  settled.catch(() => {});
+  let isTaken = false;
+  const take = (sent: string, read: () => Promise<Buffer>): void => {
+    // A part after the first one may have arrived in the same chunk.
+    if (isTaken) return;
+    isTaken = true;
+    if (sent === name) read().then(first.resolve, first.reject);
+    else first.reject(partError(name, 'missing-part', `The first part of the form must be ${name}.`));
+  };
+  busboy.on('field', (sent: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
+    take(sent, async () => {
+      if (truncated) throw partTooLong(name, maxBytes);
+      return Buffer.from(value);
+    });
+  });
+  busboy.on('file', (sent: string, stream: BusboyFileStream) => {
+    stream.on('error', () => {});
+    take(sent, () => collectPart(name, stream, maxBytes));
+    stream.resume();
+  });
+  busboy.on('finish', () => first.reject(partError(name, 'missing-part', `The part ${name} is missing.`)));
+  busboy.on('error', (error) => first.reject(asMultipartError(error)));
+  const kept: Buffer[] = [];
+  while (!isRead) {
+    const { value, done } = await chunks.next();
+    if (done) busboy.end();
+    else {
+      kept.push(value);
+      await new Promise((resolve) => busboy.write(value, resolve));
+    }
+    if (done) break;
   }
-  const [body, patch] = [await parts.get('body'), await parts.get('patch')];
-  if (body) digest?.addToPart('body', body);
-  if (patch) digest?.addToPart('patch', patch);
-  // The password is not part of the digest, which is stored: a fast hash would help to guess it.
-  digest?.endOfParts();
-  const password = passwordOf(await parts.get('password'));
-  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, source, fileName };
+  const part = await settled;
+  busboy.removeAllListeners('file').destroy();
+  return {
+    part,
+    chunks: async function* () {
+      yield* kept.splice(0);
+      yield* chunks;
+    },
+  };
 }
 
 function unlessEmpty(part: Buffer | undefined): Buffer | undefined {
@@ -136,18 +239,18 @@ type Parts = Map<string, Promise<Buffer | undefined>>;
 /** Begins to read a part. @throws AppError `invalid-parameter` if the part is unknown or sent twice */
 function addPart(
   parts: Parts,
-  parameters: readonly string[],
+  { names, parameters }: { names: readonly string[]; parameters: readonly string[] },
   // A part may have no name. The types of the library do not show that.
   name = '',
   take: () => Promise<Buffer | undefined>,
 ): Promise<Buffer | undefined> {
-  if (!partNames.includes(name)) {
+  if (!names.includes(name)) {
     throw partError(
       name,
       'unknown-part',
       parameters.includes(name)
         ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
-        : `There is no part "${name.slice(0, 100)}"; the parts are file, source, body, patch and password.`,
+        : `There is no part "${name.slice(0, 100)}"; the parts are ${namesInWords(names)}.`,
     );
   }
   if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
@@ -156,11 +259,19 @@ function addPart(
   return taken;
 }
 
-function openBusboy(headers: IncomingHttpHeaders, maxBodyPartBytes: number): BusboyInstance {
+/** How many parts an error names. */
+const maxNamedParts = 20;
+
+function namesInWords(names: readonly string[]): string {
+  if (names.length > maxNamedParts) return `${names.slice(0, maxNamedParts).join(', ')}, …`;
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+function openBusboy(headers: IncomingHttpHeaders, maxBodyPartBytes: number, parts: number): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      limits: { fieldSize: maxBodyPartBytes, fieldNameSize: 200, parts: 10, headerPairs: 100 },
+      limits: { fieldSize: maxBodyPartBytes, fieldNameSize: 200, parts, headerPairs: 100 },
     });
   } catch (error) {
     throw new AppError('invalid-multipart', 'The Content-Type names no boundary.', { cause: error });
@@ -175,9 +286,13 @@ function orDestroy(busboy: BusboyInstance, act: () => void): void {
   }
 }
 
-async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDigest): Promise<undefined> {
+async function spoolPart(
+  stream: BusboyFileStream,
+  file: Spool,
+  onChunk: (chunk: Buffer) => void,
+): Promise<undefined> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    digest?.addToPart('file', chunk);
+    onChunk(chunk);
     await file.write(chunk);
   }
 }
@@ -186,7 +301,7 @@ async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDig
 const maxSourceBytes = 6 * maxLinkLength + 100;
 
 /** The maximum number of bytes of each part with a limit of its own. */
-const maxPartBytes: Record<string, number> = {
+const limitsOfParts: Record<string, number> = {
   password: maxPasswordBytes,
   patch: maxPatchBytes,
   source: maxSourceBytes,
@@ -194,7 +309,7 @@ const maxPartBytes: Record<string, number> = {
 
 /** Fetches the file of the link. @returns its name */
 async function fetchPart(
-  parts: Parts,
+  parts: ReadForm['parts'],
   source: Buffer,
   file: Spool,
   digest?: BodyDigest,
@@ -250,7 +365,7 @@ function asMultipartError(error: unknown): unknown {
   return error;
 }
 
-function partError(name: string, code: ProblemCode, detail: string): AppError {
+export function partError(name: string, code: ProblemCode, detail: string): AppError {
   return wrongParameter(name.slice(0, 100), detail, { code });
 }
 

@@ -20,11 +20,12 @@ import { afterBlanks, endOfString, parseInTurns } from '../../../readers/json/pa
  * Parses a definition. A large text is parsed in turns.
  *
  * @param text valid JSON
+ * @param root the JSON Pointer of the text, for errors
  * @throws AppError `invalid-definition` if an object names a key twice, because all values but the last would be lost
  */
-export function readDefinition(text: Buffer): Promise<unknown> {
+export function readDefinition(text: Buffer, root = '/table'): Promise<unknown> {
   const refuseRepeated = (key: string, position: number): never => {
-    throw repeatedKeyError(text, key, position);
+    throw repeatedKeyError(key, `${root}${pathTo(text, position)}`);
   };
   return parseInTurns(text, {
     parse: (part, offset) => {
@@ -39,8 +40,8 @@ export function readDefinition(text: Buffer): Promise<unknown> {
   });
 }
 
-function repeatedKeyError(text: Buffer, key: string, position: number): AppError {
-  const pointer = `/table${pathTo(text, position)}${pointerTo(key)}`;
+function repeatedKeyError(key: string, path: string): AppError {
+  const pointer = `${path}${pointerTo(key)}`;
   const detail = `the key "${shortenValue(key)}" occurs twice in this object; send it once`;
   return new AppError('invalid-definition', `The definition has a key twice: ${pointer}.`, {
     errors: [{ pointer, code: 'repeated-key', detail }],

@@ -123,10 +123,14 @@ export async function openExistingTable(
 }
 
 /** Takes the strongest lock that will be needed, because two uploads that strengthen their locks later would deadlock. */
-async function lockAtOnce(
+export async function lockAtOnce(
   client: ClientBase,
   relation: string,
-  { truncate, widening, againstWriters }: ExistingTableOptions,
+  {
+    truncate,
+    widening,
+    againstWriters,
+  }: Pick<ExistingTableOptions, 'truncate' | 'widening' | 'againstWriters'>,
   mayAddColumns: boolean,
 ): Promise<void> {
   if (widening !== undefined && !truncate)
@@ -143,16 +147,14 @@ async function lockingStatement(
   truncate: boolean,
   mayAddColumns: boolean,
 ): Promise<CallersStatement> {
-  if (truncate) {
-    return truncateTable(relation, await readKind(client, relation));
-  }
+  if (truncate) return truncateTable(relation, await readKind(client, relation));
   if (mayAddColumns) return lockTable(relation, 'ACCESS EXCLUSIVE');
   const { rows } = await client.query<{ may: boolean | null }>(mayLockTable(relation));
   return (rows[0]!.may ?? true) ? lockTable(relation, 'ROW EXCLUSIVE') : lockByPrepare(relation);
 }
 
 /** Returns the kind of the table; undefined: there is none. If the table is about to be changed, Citus may have to do this sequentially. */
-async function readKind(client: ClientBase, relation: string): Promise<string | undefined> {
+export async function readKind(client: ClientBase, relation: string): Promise<string | undefined> {
   const { rows } = await client.query<KindOfTable>(kindOfTable(relation));
   if (rows[0]?.isSequential) await client.query(workSequentially);
   return rows[0]?.kind;

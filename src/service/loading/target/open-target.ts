@@ -40,6 +40,8 @@ export interface TargetOptions {
   input: LoadInput;
   /** A table may be created. */
   mayBeNew: boolean;
+  /** An existing table is emptied already, if the request says so. Default: false. */
+  isEmptied?: boolean;
   /** What is done about values that do not fit an existing table. */
   widening?: WideningStep;
 }
@@ -87,7 +89,7 @@ export async function openTarget(
   const prepared = mayBeNew ? await prepare(client, options, inferred) : undefined;
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
-    const truncate = ifExists === 'truncate';
+    const truncate = ifExists === 'truncate' && options.isEmptied !== true;
     const origins = originNames(request.provenance);
     const addColumns =
       inferred && ((known: string[]) => columnsBeside([...known, ...origins], inferred.columns(), input));

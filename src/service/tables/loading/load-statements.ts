@@ -26,7 +26,13 @@ export function lockByPrepare(relation: string): CallersStatement {
 
 /** Returns a statement that removes all rows of a table and of its partitions. Tables that inherit from it keep their rows. */
 export function truncateTable(relation: string, kind: string | undefined): CallersStatement {
-  return qualified`TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
+  return truncateTables([{ relation, kind }]);
+}
+
+/** Returns a statement that does the same for several tables. PostgreSQL empties tables that refer to each other only together. */
+export function truncateTables(tables: { relation: string; kind: string | undefined }[]): CallersStatement {
+  const parts = tables.map(({ relation, kind }) => (kind === 'p' ? relation : `ONLY ${relation}`));
+  return qualified`TRUNCATE ${parts.join(', ')}`;
 }
 
 /** How a column gets another type: each value is cast, a date becomes text of ISO 8601, or all values are NULL. */

@@ -20,7 +20,7 @@ export async function refuseDependents(
   const relation = quoteQualified(schema, name);
   const found = await find(client, dependents, [relation, replacement]);
   if (found.length === 0) return;
-  const referring = await find(client, references, [relation]);
+  const referring = await find(client, references, [relation, []]);
   const remedy =
     referring.length === 0
       ? 'send if_exists=truncate'
@@ -36,10 +36,16 @@ export async function refuseDependents(
  * Refuses to empty a table that foreign keys of other tables refer to. PostgreSQL refuses TRUNCATE for such a table, even if no row
  * refers to it.
  *
+ * @param emptied quoted names of tables that are emptied by the same statement
  * @throws AppError `dependent-objects` (409), which names these foreign keys
  */
-export async function refuseReferences(client: ClientBase, schema: string, name: string): Promise<void> {
-  const found = await find(client, references, [quoteQualified(schema, name)]);
+export async function refuseReferences(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  emptied: readonly string[] = [],
+): Promise<void> {
+  const found = await find(client, references, [quoteQualified(schema, name), emptied]);
   if (found.length === 0) return;
   throw dependentObjects(
     `The table "${schema}"."${name}" cannot be emptied: foreign keys of other tables refer to it. Send if_exists=append (with on_conflict=update to change existing rows), or drop the foreign keys first.`,
@@ -174,4 +180,6 @@ const memberships = findDependents('c.oid = to_regclass($1)', [
 const references = readRowsInCallersPath(`
 SELECT dependent FROM pg_constraint, pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent
 WHERE dependent IS NOT NULL AND confrelid = to_regclass($1) AND contype = 'f'
-  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`);
+  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1)))
+  AND NOT EXISTS (SELECT FROM unnest($2::text[]) e(relation) WHERE conrelid = to_regclass(e.relation)
+    OR conrelid IN (SELECT relid FROM pg_partition_tree(to_regclass(e.relation)))) ORDER BY 1`);

@@ -71,7 +71,7 @@ export class TableSwap {
    * @returns false: the plan is no longer valid, and nothing was swapped
    * @throws AppError `database-busy` (the table stayed locked), `write-conflict`; the signal's reason
    */
-  async commit(edges: TransactionEdges): Promise<boolean> {
+  async commit(edges: Pick<TransactionEdges, 'endAtOnce'>): Promise<boolean> {
     try {
       const lock = `LOCK TABLE ${this.#relation} IN ACCESS EXCLUSIVE MODE`;
       const isCitus = this.#replacement.table.placement !== undefined;

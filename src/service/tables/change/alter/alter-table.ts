@@ -103,7 +103,7 @@ function asksRows({ change, name, scans }: Change, { target }: Plan): boolean {
   return scans && change !== 'change-type' && change !== 'set-not-null';
 }
 
-function changedMeanwhile(): AppError {
+export function changedMeanwhile(): AppError {
   const detail = 'Other sessions change the table at the same time. Send the request again.';
   return new AppError('write-conflict', detail);
 }

@@ -1,0 +1,238 @@
+/** A load of several tables as an operation: how its request is admitted, how its files are loaded, and how it is answered. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
+import { type LoadedTable, loadTogether } from '../../loading/together/load-together.ts';
+import type { PlannedTable } from '../../loading/together/part.ts';
+import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { FoundProblems } from '../../loads/stored-problems.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import { jsonContentType } from '../answers/problem-json.ts';
+import type { HttpContext } from '../context.ts';
+import { factsOf } from '../observing/access-log.ts';
+import { noteChange, type TableChange } from '../observing/audit.ts';
+import { queryParser } from '../query.ts';
+import { bodyOfRequest, type Upload, type UploadOperation } from '../uploads/admit-upload.ts';
+import { requestKeyOf } from '../uploads/idempotency.ts';
+import { loadIdHeader } from '../uploads/load-end.ts';
+import { loadContextOf, loadedMembers, loadRequestOf } from '../uploads/load-upload.ts';
+import { uploadChoices } from '../uploads/upload.ts';
+import { readFirstPart } from '../wire/multipart.ts';
+import {
+  admitPlan,
+  defaultQuery,
+  maxPlanBytes,
+  type PlannedPart,
+  type PlannedQuery,
+  readPlan,
+} from './plan.ts';
+import { type PlanFiles, planPart, receiveFiles, withRowsOf } from './plan-files.ts';
+
+export const PlanQuery = Type.Object({
+  dry_run: Type.Boolean({
+    default: false,
+    description: 'true: everything is done and checked, and then rolled back.',
+  }),
+});
+
+const parsePlanQuery = queryParser(PlanQuery);
+
+export const loadTables: UploadOperation<PlannedQuery> = {
+  name: 'load-tables',
+  parseQuery: (query) => ({ ...defaultQuery, ...parsePlanQuery(query) }),
+  check: () => {},
+  withInput: () => Promise.reject(new Error('a plan has no single input')),
+  load: loadPlan,
+  readBody: async (context, body, signal) => {
+    const { files } = await receivePlan(context, body, signal);
+    await files.close();
+  },
+};
+
+/**
+ * Admits the request: reads the plan, and checks the scopes and schemas of all its tables, before the files arrive.
+ *
+ * @throws the errors of `admitRequest`, `readPlan` and `admitPlan`
+ */
+export async function admitPlanRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+): Promise<Upload> {
+  const query = loadTables.parseQuery(request.query);
+  const admitted = await admitRequest(request, reply, context, undefined);
+  const { grants, signal } = admitted;
+  const body = bodyOfRequest(request, context, grants);
+  const { part, chunks } = await readFirstPart(body.headers, body.chunks(signal), planPart, maxPlanBytes);
+  const parts = await readPlan(part, signal);
+  await admitPlan(parts, grants, signal);
+  const tables = parts.map(({ schema, name: table }) => ({ schema, table }));
+  const { schema, name } = parts[0]!;
+  Object.assign(factsOf(request), tables[0]);
+  const { owner, subject, role } = grants;
+  const length = request.headers['content-length'];
+  const run = context.records.uploads.create(
+    {
+      operation: loadTables.name,
+      schema,
+      table: name,
+      parts: tables,
+      dryRun: query.dry_run,
+      owner,
+      subject,
+      role,
+      bytesExpected: length === undefined ? undefined : Number(length),
+    },
+    { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
+  );
+  const claimed = { owner, claim: run.id, headers: { [loadIdHeader]: run.id } };
+  const key = requestKeyOf(request, context.records, claimed);
+  run.cancelled.addEventListener('abort', () => admitted.cancel(run.cancelled.reason));
+  const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
+  return {
+    ...admitted,
+    ...uploadChoices(query),
+    schema,
+    name,
+    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal },
+    operation: loadTables,
+    query,
+    sentQuery: request.query as Record<string, unknown>,
+    definition: undefined,
+    body: { ...body, chunks, digest: key?.digest },
+    line: context.lines.uploads,
+    key,
+    run,
+    requestId: request.id,
+    log: request.log,
+    onLoaded: (change) => {
+      factsOf(request).rows = change.rows;
+      noteChange(request, change);
+    },
+  };
+}
+
+/** Waits for a place, receives the files, loads them and returns the answer. When it returns, the end of the load is recorded. */
+async function loadPlan(context: HttpContext, upload: Upload, keeper: AnswerKeeper): Promise<KeptAnswer> {
+  const { caller, signal, query, run, line, body } = upload;
+  const answer = await line.use({ caller }, signal, async () => {
+    const since = performance.now();
+    const { parts, files } = await receivePlan(context, body, signal);
+    try {
+      return await loadParts(context, upload, keeper, { parts, files, since });
+    } finally {
+      await files.close();
+    }
+  });
+  if (query.dry_run) await keeper.keep(answer);
+  await context.records.uploads.end(run, query.dry_run ? 'checked' : 'committed', answer);
+  return answer;
+}
+
+async function receivePlan(
+  context: HttpContext,
+  body: Upload['body'],
+  signal: AbortSignal,
+): Promise<{ parts: PlannedPart[]; files: PlanFiles }> {
+  const { part, chunks } = await readFirstPart(body.headers, body.chunks(signal), planPart, maxPlanBytes);
+  const parts = await readPlan(part, signal);
+  return { parts, files: await receiveFiles(context, body, chunks(), part, parts) };
+}
+
+interface ReceivedPlan {
+  parts: PlannedPart[];
+  files: PlanFiles;
+  since: number;
+}
+
+async function loadParts(
+  context: HttpContext,
+  upload: Upload,
+  keeper: AnswerKeeper,
+  { parts, files, since }: ReceivedPlan,
+): Promise<KeptAnswer> {
+  const { run, signal, query } = upload;
+  const startedAt = run.start();
+  const planned = parts.map((part): PlannedTable => {
+    const { schema, name, choices, definition } = part;
+    const ofPart = { ...upload, ...choices, schema, name, query: { ...part.query, dry_run: query.dry_run } };
+    const areSheetsChosen = parts.filter(({ file }) => file === part.file).length > 1;
+    const request = {
+      ...loadRequestOf(ofPart, undefined, startedAt),
+      collector: collectorOf(run.found, part.part),
+      keepFaultyRows: undefined,
+      bytes: files.spools.get(part.file)!.size,
+    };
+    return { request, definition, withInput: withRowsOf(context, upload, files, part, areSheetsChosen) };
+  });
+  const loaded = await loadTogether(loadContextOf(context, upload, keeper), planned, signal, (results) => {
+    const tables = results.map(({ result }, index) => ({ ...run.facts.parts![index]!, result }));
+    run.committingTables(answerOf(results, upload, parts, performance.now() - since), tables);
+  });
+  report(context, upload, loaded);
+  return run.answer!;
+}
+
+/** Returns a collector that adds the number of the table to each problem. `clear` removes the problems of this table only. */
+function collectorOf(all: FoundProblems, part: number): ProblemCollector {
+  let before: number | undefined;
+  return {
+    get count() {
+      return all.count;
+    },
+    max: all.max,
+    add: (problem) => all.add({ part, ...problem }),
+    clear: () => {
+      before ??= all.count;
+      all.cutTo(before);
+    },
+  };
+}
+
+function answerOf(
+  loaded: LoadedTable[],
+  { query: { dry_run }, run }: Upload,
+  parts: PlannedPart[],
+  durationMs: number,
+): KeptAnswer {
+  const tables = loaded.map(({ result, input }, index) => ({
+    part: index + 1,
+    file: parts[index]!.file,
+    change: changeOf(result),
+    table: result.table,
+    load: loadedMembers(result, input),
+  }));
+  const load = {
+    ...(run.shownId !== undefined && { id: run.shownId }),
+    rows: rowsOf(loaded),
+    duration_ms: Math.round(durationMs),
+    ...(dry_run && { dry_run: true }),
+  };
+  const isCreated = !dry_run && loaded.some(({ result }) => result.isNew);
+  const body = Buffer.from(JSON.stringify({ load, tables }));
+  return { status: isCreated ? 201 : 200, headers: { 'content-type': jsonContentType }, body };
+}
+
+function changeOf({ tableChange }: LoadedTable['result']): TableChange {
+  return tableChange ?? 'loaded';
+}
+
+function rowsOf(loaded: LoadedTable[]): number {
+  return loaded.reduce((sum, { result }) => sum + result.counts.inserted, 0);
+}
+
+/** Reports the rows to the audit log, and to the metrics if they are committed. */
+function report({ measures }: HttpContext, { query, body, onLoaded }: Upload, loaded: LoadedTable[]): void {
+  const tables = loaded.map(({ result }) => {
+    const { schema, name: table } = result.table;
+    return { schema, table, change: changeOf(result), rows: result.counts.inserted };
+  });
+  const outcome = query.dry_run ? 'checked' : 'committed';
+  onLoaded({ outcome, change: 'loaded', rows: rowsOf(loaded), tables });
+  if (query.dry_run) return;
+  for (const [index, { result, input }] of loaded.entries()) {
+    const rows = result.counts.inserted + result.updated;
+    measures.loaded(input.reading?.format ?? 'csv', rows, index === 0 ? body.bytesReceived() : 0);
+  }
+}

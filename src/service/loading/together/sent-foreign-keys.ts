@@ -1,0 +1,31 @@
+/** Reads the foreign keys of a definition that nothing has checked yet, as far as it may have some. */
+
+/** Identifies a table among those of a plan. */
+export function tableKey(schema: string, table: string): string {
+  return JSON.stringify([schema, table]);
+}
+
+/** Returns the entries of `foreign_keys` whose tables are among the given ones. */
+export function sentForeignKeys(definition: unknown, tables: ReadonlySet<string>): unknown[] {
+  return entriesOf(definition).filter((entry) => tables.has(targetOf(entry)));
+}
+
+/** Returns the table to which an entry refers. */
+export function targetOf(entry: unknown): string {
+  const { reference_schema: schema, reference_table: table } = (entry ?? {}) as Record<string, unknown>;
+  return tableKey(typeof schema === 'string' ? schema : 'public', String(table));
+}
+
+/** Returns the definition without these entries of `foreign_keys`. */
+export function withoutForeignKeys(definition: unknown, left: readonly unknown[]): unknown {
+  if (left.length === 0) return definition;
+  const { constraints, ...others } = definition as { constraints: object };
+  const kept = entriesOf(definition).filter((entry) => !left.includes(entry));
+  return { ...others, constraints: { ...constraints, foreign_keys: kept } };
+}
+
+function entriesOf(definition: unknown): unknown[] {
+  const { constraints } = (definition ?? {}) as { constraints?: { foreign_keys?: unknown } | null };
+  const entries = constraints?.foreign_keys;
+  return Array.isArray(entries) ? entries : [];
+}

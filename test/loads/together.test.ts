@@ -1,0 +1,420 @@
+/** Tests loads of several tables in one transaction (`POST /api/v1/loads`). */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { endOf } from '../support/load-ends.ts';
+import { planForm } from '../support/plan-form.ts';
+import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { bookOf } from '../support/workbook.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+beforeEach(() => clear());
+
+// biome-ignore lint/suspicious/noExplicitAny: a part of whatever JSON the service answers
+type Found = any;
+
+async function tables(): Promise<unknown[]> {
+  const rows = await service.rows("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
+  return rows.map(({ name }) => name);
+}
+
+async function clear(): Promise<void> {
+  for (const name of await tables()) await service.rows(`DROP TABLE public."${name}" CASCADE`);
+}
+
+/** Sends a plan with files. The query begins with `?`. */
+function load(
+  tables: object[],
+  files: Record<string, string | Buffer>,
+  query = '',
+  headers: Record<string, string> = {},
+): Promise<TestAnswer> {
+  return service.request('POST', `/api/v1/loads${query}`, { body: planForm({ tables }, files), headers });
+}
+
+const customers = {
+  columns: [
+    { name: 'id', type: 'bigint' },
+    { name: 'name', type: 'text' },
+  ],
+  constraints: { primary_key: { name: '', columns: ['id'] } },
+};
+const ordersOf = (table = 'customers') => ({
+  columns: [
+    { name: 'no', type: 'bigint' },
+    { name: 'customer', type: 'bigint' },
+  ],
+  constraints: {
+    primary_key: { name: '', columns: ['no'] },
+    foreign_keys: [{ name: '', column: 'customer', reference_table: table, reference_column: 'id' }],
+  },
+});
+
+/** A table with a key and a foreign key to another table. */
+const pairOf = (table: string) => ({
+  columns: [
+    { name: 'id', type: 'bigint' },
+    { name: 'other', type: 'bigint' },
+  ],
+  constraints: {
+    primary_key: { name: '', columns: ['id'] },
+    foreign_keys: [{ name: '', column: 'other', reference_table: table, reference_column: 'id' }],
+  },
+});
+
+const plan = [
+  { table: 'orders', file: 'o', definition: ordersOf() },
+  { table: 'customers', file: 'c', definition: customers },
+];
+
+test('two new tables may be in the wrong order of their foreign key', async () => {
+  const answer = await load(plan, { o: 'no,customer\n1,7\n2,7\n', c: 'id,name\n7,Ann\n' });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const { tables } = answer.body;
+  assert.deepEqual(
+    tables.map(({ part, file, change, load, table }: Found) => [part, file, change, load.rows, table.name]),
+    [
+      [1, 'o', 'created', 2, 'orders'],
+      [2, 'c', 'created', 1, 'customers'],
+    ],
+  );
+  assert.equal(tables[0].table.constraints.foreign_keys[0].reference_table, 'customers');
+  assert.deepEqual(await service.rows('SELECT no FROM orders ORDER BY no'), [{ no: '1' }, { no: '2' }]);
+});
+
+test('a row without a match is a problem of its table, and nothing is loaded', async () => {
+  const answer = await load(plan, { o: 'no,customer\n1,7\n2,8\n', c: 'id,name\n7,Ann\n' });
+  assert.equal(answer.status, 422);
+  assert.deepEqual(
+    answer.body.errors.map(({ part, row, column, code }: Found) => [part, row, column, code]),
+    [[1, 2, 'customer', 'no-such-reference']],
+  );
+  assert.deepEqual(await tables(), []);
+});
+
+test('one answer has the problems of all tables, also of one that refers to a table with problems', async () => {
+  const answer = await load(plan, { o: 'no,customer\nx,7\n2,7\n', c: 'id,name\n7,Ann\n7,Bob\n' });
+  assert.deepEqual([answer.status, answer.body.code, answer.body.error_count], [422, 'invalid-data', 2]);
+  assert.deepEqual(answer.body.errors.map((one: Found) => [one.part, one.row, one.code]).sort(), [
+    [1, 1, 'not-a-whole-number'],
+    [2, 2, 'not-unique'],
+  ]);
+  assert.match(answer.body.detail, /Table 2 of the plan, "public"\."customers": /);
+  assert.deepEqual(await tables(), []);
+  const { body } = await service.get(`/api/v1/loads/${answer.headers.get('load-id')}/problems`);
+  assert.deepEqual(body.problems.map((one: Found) => one.part).sort(), [1, 2]);
+});
+
+test('tables may refer to each other in a circle', async () => {
+  const circle = [
+    { table: 'a', file: 'a', definition: pairOf('b') },
+    { table: 'b', file: 'b', definition: pairOf('a') },
+  ];
+  const done = await load(circle, { a: 'id,other\n1,2\n', b: 'id,other\n2,1\n3,\n' });
+  assert.equal(done.status, 201, JSON.stringify(done.body));
+  for (const { table } of done.body.tables) assert.equal(table.constraints.foreign_keys.length, 1);
+  await clear();
+  const broken = await load(circle, { a: 'id,other\n1,2\n', b: 'id,other\n2,9\n' });
+  assert.deepEqual([broken.status, broken.body.code], [422, 'invalid-data'], JSON.stringify(broken.body));
+  assert.deepEqual(
+    broken.body.errors.map(({ part, key, code }: Found) => [part, key, code]),
+    [[2, { id: '2' }, 'no-such-reference']],
+  );
+  assert.deepEqual(await tables(), []);
+});
+
+test('the sheets of a workbook become tables', async () => {
+  const names = ['one', 'two', 'three'];
+  const book = bookOf(Object.fromEntries(names.map((name, index) => [name, [['a'], [index]]])));
+  const parts = names.map((name) => ({ table: name, file: 'book', sheet: name }));
+  const answer = await load(parts, { book });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.deepEqual(
+    answer.body.tables.map(({ load: { sheet, warnings } }: Found) => [sheet, warnings]),
+    names.map((name) => [name, []]),
+  );
+  assert.deepEqual(await service.rows('SELECT a FROM three'), [{ a: '2' }]);
+});
+
+test('existing tables are appended to, emptied and replaced, also if they refer to each other', async () => {
+  const files = { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' };
+  assert.equal((await load(plan, files)).status, 201);
+  const more = { o: 'no,customer\n2,8\n', c: 'id,name\n8,Bob\n' };
+  const append = await load(
+    plan.map((one) => ({ ...one, if_exists: 'append' })),
+    more,
+  );
+  assert.deepEqual([append.status, append.body.load.rows], [200, 2], JSON.stringify(append.body));
+  const other = { o: 'no,customer\n3,9\n', c: 'id,name\n9,Eve\n' };
+  const emptied = await load(
+    plan.map((one) => ({ ...one, if_exists: 'truncate' })),
+    other,
+  );
+  assert.deepEqual(
+    emptied.body.tables.map(({ change }: Found) => change),
+    ['emptied', 'emptied'],
+    JSON.stringify(emptied.body),
+  );
+  assert.deepEqual(await service.rows('SELECT no, customer FROM orders'), [{ no: '3', customer: '9' }]);
+  const one = await load([{ ...plan[1]!, if_exists: 'truncate' }], { c: more.c });
+  assert.deepEqual([one.status, one.body.code], [409, 'dependent-objects']);
+  await service.rows('ALTER TABLE orders DROP CONSTRAINT orders_customer_fkey');
+  const replaced = await load(
+    plan.map((one) => ({ ...one, if_exists: 'replace' })),
+    more,
+  );
+  assert.deepEqual(
+    replaced.body.tables.map(({ change }: Found) => change),
+    ['replaced', 'replaced'],
+    JSON.stringify(replaced.body),
+  );
+  assert.equal(replaced.body.tables[0].table.constraints.foreign_keys.length, 1);
+  assert.deepEqual(await service.rows('SELECT no, customer FROM orders'), [{ no: '2', customer: '8' }]);
+  const faulty = { o: more.o, c: 'id,name\n9,Bob\n9,Bob\n' };
+  const refused = await load(
+    plan.map((part) => ({ ...part, if_exists: 'append' })),
+    faulty,
+  );
+  assert.deepEqual(
+    refused.body.errors.map(({ part }: Found) => part),
+    [2],
+    JSON.stringify(refused.body),
+  );
+});
+
+test('upserts, rows that are left out and inferred types work for several tables', async () => {
+  const parts = [
+    { table: 'a', file: 'a', primary_key: 'id', if_exists: 'append', on_conflict: 'update' },
+    { table: 'b', file: 'b', primary_key: 'id', if_exists: 'append', on_conflict: 'update' },
+  ];
+  assert.equal((await load(parts, { a: 'id,x\n1,1\n', b: 'id,x\n1,2020-01-02\n' })).status, 201);
+  const again = await load(parts, { a: 'id,x\n1,5\n2,5\n', b: 'id,x\n1,2020-01-03\n' });
+  assert.deepEqual(
+    again.body.tables.map(({ load: { inserted, changed } }: Found) => [inserted, changed]),
+    [
+      [1, 1],
+      [0, 1],
+    ],
+    JSON.stringify(again.body),
+  );
+  const leaving = parts.map((part) => ({ ...part, faulty_rows: 'leave_out' }));
+  const left = await load(leaving, { a: 'id,x\n3,x\n4,4\n', b: 'id,x\n5,1\n6,2020-01-05\n' });
+  assert.deepEqual(
+    left.body.tables.map(({ load }: Found) => [load.rows, load.rows_left_out]),
+    [
+      [1, 1],
+      [1, 1],
+    ],
+  );
+});
+
+test('a dry run changes nothing and gives the same answer', async () => {
+  const files = { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' };
+  const dry = await load(plan, files, '?dry_run=true');
+  assert.deepEqual([dry.status, dry.body.load.dry_run], [200, true]);
+  assert.deepEqual(await tables(), []);
+  const done = await load(plan, files);
+  const shape = ({ body }: TestAnswer) =>
+    body.tables.map(({ table, ...one }: Found) => [one, table.columns.length]);
+  assert.deepEqual(shape(dry), shape(done));
+});
+
+test('the load is recorded once, with its tables, and each table has its events', async () => {
+  const answer = await load(plan, { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' });
+  const id = answer.headers.get('load-id');
+  assert.equal(answer.body.load.id, id);
+  const { body } = await service.get(`/api/v1/loads/${id}`);
+  const names = ['orders', 'customers'].map((name) => ({ schema: 'public', name }));
+  assert.deepEqual([body.state, body.operation, body.parts], ['committed', 'load-tables', names]);
+  assert.deepEqual(body.answer.body, answer.body);
+  assert.equal(body.rows_read, 2);
+  const list = async (query: string) =>
+    (await service.get(`/api/v1/loads?${query}`)).body.loads.map((one: Found) => one.id);
+  assert((await list('table=customers&schema=public')).includes(id));
+  assert(!(await list('table=customers&schema=other')).includes(id));
+  const events = await service.rows(
+    "SELECT event->>'type' AS type, event->'data'->>'table' AS name FROM tablewright_service.events WHERE event->'data'->>'load' = $1 ORDER BY 2, 1",
+    [id],
+  );
+  assert.deepEqual(
+    events.map(({ type, name }) => `${type} ${name}`),
+    ['rows.loaded customers', 'table.created customers', 'rows.loaded orders', 'table.created orders'],
+  );
+  const refused = (await load(plan, { o: 'no\n', c: 'id\n' })).headers.get('load-id');
+  const ofRefusal = await service.rows(
+    "SELECT event->>'type' AS type FROM tablewright_service.events WHERE event->'data'->>'load' = $1",
+    [refused],
+  );
+  assert.deepEqual(
+    ofRefusal.map(({ type }) => type),
+    ['load.refused', 'load.refused'],
+  );
+});
+
+test('a token sees a load only if it may see all of its tables', async () => {
+  await service.rows('CREATE SCHEMA IF NOT EXISTS secret');
+  const parts = [
+    { table: 'a', file: 'a' },
+    { table: 'a', schema: 'secret', file: 'a', if_exists: 'replace' },
+  ];
+  const answer = await load(parts, { a: 'x\n1\n' });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const id = answer.headers.get('load-id');
+  const token = await service.token({ schemas: ['public'] });
+  assert.equal((await service.get(`/api/v1/loads/${id}`, { token })).status, 404);
+  const { body } = await service.get('/api/v1/loads', { token });
+  assert(!body.loads.some((one: Found) => one.id === id));
+});
+
+test('the scopes and schemas of all tables are checked before the files arrive', async () => {
+  const body = new ReadableStream({
+    start: (stream) => {
+      const plan = JSON.stringify({
+        tables: [
+          { table: 'a', file: 'a' },
+          { table: 'b', schema: 'secret', file: 'a', if_exists: 'truncate' },
+        ],
+      });
+      stream.enqueue(
+        Buffer.from(`--x\r\nContent-Disposition: form-data; name="plan"\r\n\r\n${plan}\r\n--x\r\n`),
+      );
+    },
+  });
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const token = await service.token({ scope: 'table:create' });
+  const scope = await service.request('POST', '/api/v1/loads', { body, headers, token });
+  assert.deepEqual([scope.status, scope.body.code], [403, 'insufficient-scope'], JSON.stringify(scope.body));
+  assert.match(scope.body.detail, /^Table 2 of the plan, "secret"\."b": /);
+  const limited = await service.token({ schemas: ['public'] });
+  const form = planForm(
+    {
+      tables: [
+        { table: 'a', file: 'a' },
+        { table: 'b', schema: 'secret', file: 'a' },
+      ],
+    },
+    { a: 'x\n' },
+  );
+  const schema = await service.request('POST', '/api/v1/loads', { body: form, token: limited });
+  assert.deepEqual([schema.status, schema.body.code], [403, 'schema-forbidden']);
+});
+
+test('a plan that makes no sense is refused by the name of what is wrong', async () => {
+  const a = { table: 'a', file: 'a' };
+  const many = Array.from({ length: 101 }, (_, n) => ({ table: `t${n}`, file: 'a' }));
+  const cases: [unknown, RegExp, number?][] = [
+    [{ tables: [] }, /must be \{"tables"/],
+    [{ tables: [a], more: 1 }, /must be \{"tables"/],
+    [[a], /must be \{"tables"/],
+    [{ tables: [a, a] }, /tables 1 and 2 of the plan are the same one, "public"\."a"/],
+    [{ tables: [{ ...a, from_url: 'https://x' }] }, /cannot have "from_url"/],
+    [{ tables: [{ ...a, dry_run: true }] }, /cannot have "dry_run"/],
+    [{ tables: [{ ...a, misfits: 'widen' }] }, /cannot have "misfits"/],
+    [{ tables: [{ ...a, profile: 'x' }] }, /cannot have "profile"/],
+    [{ tables: [{ ...a, header_rows: [1] }] }, /"header_rows" of table 1/],
+    [{ tables: [{ ...a, if_exist: 'append' }] }, /Table 1 of the plan, "public"\."a": .*"if_exist"/],
+    [{ tables: [{ table: 'a' }] }, /"file" of table 1/],
+    [{ tables: [{ ...a, file: 'b' }] }, /There is no part "a"|file "b" of the plan is missing/],
+    [{ tables: [{ ...a, file: 'plan' }] }, /cannot be named "plan"/],
+    [{ tables: many }, /limit is 100 tables/, 413],
+  ];
+  for (const [plan, detail, status = 422] of cases) {
+    const answer = await service.request('POST', '/api/v1/loads', { body: planForm(plan, { a: 'x\n1\n' }) });
+    assert.equal(answer.status, status, JSON.stringify([plan, answer.body]).slice(0, 1000));
+    assert.match(answer.body.detail, detail);
+  }
+  const late = new FormData();
+  late.append('a', new Blob(['x\n1\n']), 'a.csv');
+  late.append('plan', JSON.stringify({ tables: [a] }));
+  const answer = await service.request('POST', '/api/v1/loads', { body: late });
+  assert.match(answer.body.detail, /first part of the form must be plan/);
+  assert.deepEqual(await tables(), []);
+});
+
+test('an asynchronous load of several tables is answered with 202, and a key loads it once', async () => {
+  const files = { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' };
+  const headers = { prefer: 'respond-async', 'idempotency-key': 'plan' };
+  const accepted = await load(plan, files, '', headers);
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+  assert.deepEqual(
+    accepted.body.parts.map(({ name }: Found) => name),
+    ['orders', 'customers'],
+  );
+  const { state, answer } = await endOf(service, accepted.body.id);
+  assert.deepEqual([state, answer.status, answer.body.load.rows], ['committed', 201, 2]);
+  const again = await load(plan, files, '', headers);
+  assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [202, 'true']);
+  const other = await load(plan, { ...files, c: 'id,name\n7,Bob\n' }, '', headers);
+  assert.deepEqual([other.status, other.body.code], [422, 'idempotency-key-reused']);
+});
+
+test('a load of several tables that is cancelled leaves no table', async () => {
+  await service.rows('CREATE TABLE locked (x bigint)');
+  const client = await service.database.pool.connect();
+  await client.query('BEGIN; LOCK TABLE public.locked');
+  const parts = [
+    { table: 'a', file: 'a' },
+    { table: 'locked', file: 'a', if_exists: 'append' },
+  ];
+  const { body } = await load(parts, { a: 'x\n1\n' }, '', { prefer: 'respond-async' });
+  await until(
+    'the load to wait for the lock',
+    async () =>
+      (await service.rows("SELECT FROM pg_locks WHERE NOT granted AND relation = 'public.locked'::regclass"))
+        .length > 0,
+  );
+  assert.equal((await service.request('POST', `/api/v1/loads/${body.id}/cancel`)).status, 202);
+  assert.equal((await endOf(service, body.id)).state, 'cancelled');
+  await client.query('ROLLBACK');
+  client.release();
+  assert.deepEqual(await tables(), ['locked']);
+});
+
+test('large files, merged cells and a file that two tables use are read as in single uploads', async () => {
+  const lines = Array.from({ length: 60_000 }, (_, index) => `${index},${'x'.repeat(20)}`);
+  const large = `id,text\n${lines.join('\n')}\n`;
+  const done = await load(
+    [
+      { table: 'one', file: 'large' },
+      { table: 'two', file: 'large', primary_key: 'id' },
+    ],
+    { large },
+  );
+  assert.deepEqual([done.status, done.body.load.rows], [201, 120_000], JSON.stringify(done.body));
+  const merged = bookOf(
+    {
+      one: [
+        ['a', 'b'],
+        ['x', null],
+        [1, 2],
+      ],
+    },
+    {},
+    ['A2:B2'],
+  );
+  const definition = {
+    columns: [
+      { name: 'a', type: 'int' },
+      { name: 'b', type: 'int' },
+    ],
+  };
+  const refused = await load(
+    [
+      { table: 'three', file: 'f', definition },
+      { table: 'four', file: 'f' },
+    ],
+    { f: merged },
+  );
+  assert.deepEqual([refused.status, refused.body.error_count], [422, 1], JSON.stringify(refused.body));
+  const { body } = await service.get(`/api/v1/loads/${refused.headers.get('load-id')}/problems`);
+  assert.equal(body.problems_stored, 1);
+  const asCsv = await service.get(`/api/v1/loads/${refused.headers.get('load-id')}/problems`, {
+    headers: { accept: 'text/csv' },
+  });
+  assert.match(asCsv.body, /^part,sheet,cell,.*\r\n1,one,one!A2,1,a,x,/);
+});
