@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 f1019dd9fd64ce2660672988a79a6dcee7bc2d0daa97bd4c55cb314be280b699.
+// The structure of the OpenAPI document has the SHA-256 dd90b07965ae4c74d33693b9ccf569d94ed9141b577cdccba037c5730187c1ee.
 
 export interface paths {
   '/healthz': {
@@ -76,7 +76,7 @@ export interface paths {
     get: operations['describeTable'];
     /**
      * Alter Table
-     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, and the role must own the table.
+     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, for new keys, checks, indexes that may be refused, and generated columns also `table:read`, and the role must own the table.
      */
     put: operations['alterTable'];
     /**
@@ -2300,10 +2300,6 @@ export interface components {
         };
       }[];
     };
-    /** @description The parameters of the request, with those of its profile. null: they are not known. */
-    LoadParameters: {
-      [key: string]: unknown;
-    };
     /** @description The answer of the upload, after the load has ended. null: nobody was left to be answered. */
     LoadAnswer: {
       /** @description The HTTP status. */
@@ -2371,7 +2367,10 @@ export interface components {
       created_at: string;
       started_at: string | null;
       ended_at: string | null;
-      parameters?: components['schemas']['LoadParameters'] | null;
+      /** @description The parameters of the request, with those of its profile. Absent: they are not known. */
+      parameters?: {
+        [key: string]: unknown;
+      };
       answer?: components['schemas']['LoadAnswer'] | null;
     };
     LoadProblems: {
