@@ -556,7 +556,10 @@ suite('many changes of a table with long defaults, for each of which PostgreSQL 
       assert.equal((await service.post(`/table/${table}`, { table: { columns } })).status, 201);
       const answer = await send(() => change(table), 250);
       assertProblem(answer, 413, 'limit-exceeded');
-      assert.match(answer.body.detail, /Make the \d+ changes in several requests, each with at most \d+ of them/);
+      assert.match(
+        answer.body.detail,
+        /Make the \d+ changes in several requests, each with at most \d+ of them/,
+      );
     });
 
   test('300 of them that are short are made', async () => {
