@@ -1842,7 +1842,7 @@ export interface components {
     };
     ProfileContent: {
       /**
-       * @description Upload parameters with their values, as in a query. All but `dry_run` and `profile`. Numbers and booleans become their texts.
+       * @description Upload parameters with their values, as in a query. All but `dry_run` and `profile`. Numbers and booleans become their texts. `table` names the table for which the profile is made: a page proposes it, and an upload takes the table from its path.
        * @example {
        *       "if_exists": "append",
        *       "on_conflict": "update",

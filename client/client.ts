@@ -57,7 +57,7 @@ export type ListedProfile = Schemas['ListedProfile'];
 
 /** What a profile keeps. The service accepts numbers and booleans as values of parameters, too. */
 export interface ProfileContent {
-  parameters?: Omit<LoadQuery, 'profile' | 'dry_run'> | undefined;
+  parameters?: (Omit<LoadQuery, 'profile' | 'dry_run'> & { table?: string }) | undefined;
   table?: UploadDefinition | undefined;
   /** The column names of the file. */
   headers?: string[] | undefined;

@@ -17,10 +17,17 @@ const { signIn } = serviceSettings;
 const token = takeLinkedToken();
 const session = await beginSession(signIn ?? undefined);
 const page = document.getElementById('page')!;
+/** How long the page waits after the last change before it checks the file by itself. */
+const checkPauseMs = 700;
+
 let lastStep: Step = 'file';
+let pause: ReturnType<typeof setTimeout> | undefined;
 const store = createStore(initialState(session, routeOf(location.hash)), (state) => {
   render(app(state, actions), page);
   steps.note();
+  actions.useFitting();
+  clearTimeout(pause);
+  pause = setTimeout(actions.checkAlone, checkPauseMs);
   const step = shownStep(state);
   const isSame = step === lastStep || state.route.page !== 'load';
   lastStep = step;

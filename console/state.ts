@@ -34,10 +34,10 @@ export interface State {
   /** The first rows of the sheet without any interpretation, for choosing the header. */
   top: Remote<TopRows>;
   columns: ColumnPlan[];
-  /** The name of the sheet or array to which `columns` belong; undefined: the first one that is read. */
+  /** The sheet or array to which `columns` belong; undefined: the first one that is read. */
   columnsOf: string | undefined;
-  /** The columns of the other sheets and arrays, with the changes of the user. */
-  otherPlans: Record<string, ColumnPlan[]>;
+  /** The columns that each sheet or array has had in any range, with the changes of the user. */
+  plans: Record<string, ColumnPlan[]>;
   target: Target;
   /** true: the user began at the page of the table, so the name of a file does not change the target. */
   isTargetChosen: boolean;
@@ -78,8 +78,12 @@ export interface State {
   oneLoad: Remote<Load>;
   /** The saved settings that the token may use. */
   profiles: ListedProfile[];
+  /** The settings of the loads into existing tables since the page was opened, the newest first. */
+  remembered: Pick<ListedProfile, 'headers' | 'parameters'>[];
+  /** true: the file is new, and the user has chosen nothing for it, so the page may use settings that fit it. */
+  mayUseProfile: boolean;
   savedProfile: Remote<true>;
-  /** The name of the settings that are used for the file. */
+  /** The name of the settings that are used for the file; an empty text: those of the last load of a file with its header. */
   usedProfile: Remote<string>;
   /** A page of the changes of a load or a check. */
   changes: Remote<ChangesPage>;
@@ -240,10 +244,17 @@ export interface ColumnPlan {
   header: string;
   letters: string | undefined;
   name: string;
+  /** true: the user has chosen the name. Otherwise it is the header, or a proposed column of the existing table. */
+  isNamed: boolean;
+  /** true: the name is a proposed column of the existing table whose name is only similar to the header. */
+  isGuess: boolean;
+  /** true: the column is added to the existing table. */
+  isNew: boolean;
   type: string;
   inferredType: string;
+  /** true: no row has a value. */
+  isEmpty: boolean;
   reason: string;
-  example: string | undefined;
   isIncluded: boolean;
   isNullable: boolean;
   default: string;
@@ -464,6 +475,7 @@ export function initialState(session: Session, route: Route): State {
     faultyRowsOf: undefined,
     dialog: undefined,
     isAnswering: true,
+    remembered: [],
     announcement: '',
   };
 }
@@ -480,7 +492,7 @@ export function emptyWork() {
     top: { is: 'none' },
     columns: [],
     columnsOf: undefined,
-    otherPlans: {},
+    plans: {},
     target: {
       schema: defaultOf('schema'),
       table: '',
@@ -490,6 +502,7 @@ export function emptyWork() {
     isTargetChosen: false,
     existing: { is: 'none' },
     profiles: [],
+    mayUseProfile: false,
     usedProfile: { is: 'none' },
     types: [],
     rows: noRules,

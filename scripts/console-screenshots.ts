@@ -31,7 +31,7 @@ async function takePictures(link: string): Promise<void> {
   await page.waitForSelector('.drop');
   await take(page, 'console-file');
   await page.setInputFiles('#file', join(root, 'examples', 'visits.xlsx'));
-  await page.waitForSelector('.editor-row');
+  await page.waitForSelector('.head-cell');
   await take(page, 'console-columns');
   await page.getByLabel('Visit is in the primary key', { exact: true }).check();
   await page.click('#check');
@@ -47,7 +47,7 @@ async function takePictures(link: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.getByRole('button', { name: 'Load another file' }).click();
   await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));
-  await page.waitForSelector('.editor-row');
+  await page.waitForSelector('.head-cell');
   await take(page, 'console-dark');
 }
 

@@ -1,5 +1,6 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
 import { type ListedProfile, type ListedType, ProblemError } from '../../client/client.ts';
+import { type Place, placed, withPlace } from '../derived/mapping.ts';
 import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
 import type { Page } from './page.ts';
 
@@ -24,6 +25,18 @@ async function readTarget(page: Page): Promise<void> {
     }
   };
   await page.remote('existing', find, { isQuiet: true });
+  placeAgain(page);
+}
+
+/** Proposes columns of the existing table again, or takes the proposals back if the load does not use its columns. */
+function placeAgain(page: Page): void {
+  page.set((state) => ({ columns: placed(state) }));
+}
+
+/** Chooses the column of the existing table into which a column of the file goes. */
+export function placeColumn(page: Page, index: number, place: Place): void {
+  page.set(({ columns }) => ({ columns: withPlace(columns, index, place), mayUseProfile: false }));
+  placeAgain(page);
 }
 
 /** The most types of the database that the list of types has. */
@@ -57,7 +70,8 @@ export async function readProfiles({ client, set }: Page): Promise<void> {
 }
 
 export function changeTarget(page: Page, to: Partial<Target>): void {
-  page.set(({ target }) => ({ target: { ...target, ...to } }));
+  page.set(({ target }) => ({ target: { ...target, ...to }, mayUseProfile: false }));
+  placeAgain(page);
   if (to.schema !== undefined || to.table !== undefined) lookUpTarget(page);
 }
 
@@ -70,15 +84,16 @@ export function showStep(page: Page, step: Step): void {
 export function changeColumn(page: Page, index: number, to: Partial<ColumnPlan>): void {
   page.set(({ columns }) => ({
     columns: columns.map((column, at) => (at === index ? { ...column, ...to } : column)),
+    mayUseProfile: false,
   }));
 }
 
 export function changeColumns(page: Page, columns: ColumnPlan[]): void {
-  page.set({ columns });
+  page.set({ columns, mayUseProfile: false });
 }
 
 export function changeRows(page: Page, to: Partial<RowRules>): void {
-  page.set(({ rows }) => ({ rows: { ...rows, ...to } }));
+  page.set(({ rows }) => ({ rows: { ...rows, ...to }, mayUseProfile: false }));
 }
 
 /** Stores what the user types. The file is read again only when the user leaves the field. */

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import * as changeColumns from './change-columns.ts';
 import * as changes from './changes.ts';
 import * as check from './check.ts';
+import * as checkAlone from './check-alone.ts';
 import * as columns from './columns.ts';
 import * as corrections from './corrections.ts';
 import * as dialogs from './dialogs.ts';
@@ -28,6 +29,7 @@ const steps = {
   ...file,
   ...columns,
   ...check,
+  ...checkAlone,
   ...problems,
   ...corrections,
   ...load,

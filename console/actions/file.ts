@@ -2,10 +2,11 @@
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
 import { keptCorrections } from '../derived/corrections.ts';
-import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
+import { firstReading, kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
+import { placed } from '../derived/mapping.ts';
 import { targetOf } from '../derived/target.ts';
-import { type ChosenFile, emptyReading, emptyWork, type Reading, type State } from '../state.ts';
+import { type ChosenFile, emptyWork, type Inspection, type Reading, type State } from '../state.ts';
 import { lookUpTarget, readProfiles, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
@@ -17,9 +18,10 @@ export function chooseFile(page: Page, content: File): void {
   const kept = {
     target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
     isTargetChosen,
+      mayUseProfile: !isAgain,
     ...(isAgain && { columns, target, rows, ...keptCorrections(page.state, content) }),
   };
-  openFile(page, content, kept, isAgain ? reading : emptyReading);
+  openFile(page, content, kept, isAgain ? reading : firstReading(kindOf(content.name)));
 }
 
 /** Reads a file in place of the present one. @param kept the choices for it @returns the promise of `inspect` */
@@ -78,7 +80,7 @@ export async function inspect(page: Page, reading: Reading): Promise<boolean> {
           // The user may have changed the other parameters in the meantime.
           reading: { ...state.reading, sheet, headerRow },
           isReadAgain: false,
-          ...withPlans(state, inspection),
+          ...placedPlans(state, inspection),
           step: state.step === 'file' ? 'columns' : state.step,
           announcement: `${file.name} was read: ${inspection.header.length} columns.`,
         };
@@ -89,6 +91,12 @@ export async function inspect(page: Page, reading: Reading): Promise<boolean> {
   const sheet = inspection.is === 'ready' && inspection.value.sheet;
   if (isTaken && top.is === 'ready' && top.value.sheet !== sheet) readTop(page);
   return isTaken;
+}
+
+/** Returns the columns of the file, each with its place in an existing table. */
+function placedPlans(state: State, inspection: Inspection): Partial<State> {
+  const found = withPlans(state, inspection);
+  return { ...found, columns: placed({ ...state, ...found }) };
 }
 
 /** Reads an encrypted workbook with its password. */
@@ -130,7 +138,8 @@ async function inspectProposed(client: Client, file: ChosenFile, reading: Readin
     client.inspect({ ...readingQuery(one, file.kind), ...sentOf(file), ...asked });
   let answer = await ask(reading);
   let taken = reading;
-  const proposed = 'sheet' in answer && reading === emptyReading && proposedReading(answer, reading);
+  const proposed =
+    'sheet' in answer && reading === firstReading(file.kind) && proposedReading(answer, reading);
   if (proposed) {
     taken = proposed;
     answer = await ask(proposed);

@@ -3,6 +3,7 @@ import { type Load, type LoadedTable, ProblemError } from '../../client/client.t
 import { newKey } from '../../client/new-key.ts';
 import { sleep } from '../../client/sleep.ts';
 import { isRunning, newLoad } from '../derived/load.ts';
+import { remembered } from '../derived/profiles.ts';
 import type { Failure } from '../failure.ts';
 import { ChangedFileError } from '../file/chosen-file.ts';
 import { endOfAnswer, endOfRefusal, recordOf } from '../load-outcome.ts';
@@ -25,7 +26,8 @@ export async function load(page: Page): Promise<void> {
     fileBytes: file.size,
     expectedRows: inspection.is === 'ready' ? inspection.value.rowCount : undefined,
   });
-  page.set({ step: 'load', load: begun, announcement: `${file.name} is being sent.` });
+  const announcement = `${file.name} is being sent.`;
+  page.set((state) => ({ step: 'load', load: begun, remembered: remembered(state), announcement }));
   try {
     await page.requireFile();
   } catch (error) {

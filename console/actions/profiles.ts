@@ -1,8 +1,9 @@
 /** Saved settings for a file that comes again: saving, using and deleting them. */
 import type { ListedProfile, Load } from '../../client/client.ts';
-import { readingQuery } from '../derived/file.ts';
-import { choicesOfProfile, profileOf } from '../derived/profiles.ts';
+import { firstReading, readingQuery } from '../derived/file.ts';
+import { choicesOfProfile, fittingSettings, profileOf } from '../derived/profiles.ts';
 import { hashOf } from '../derived/routes.ts';
+import { targetOf } from '../derived/target.ts';
 import { readProfiles, showStep } from './columns.ts';
 import { inspect, openFile } from './file.ts';
 import type { Page } from './page.ts';
@@ -31,9 +32,35 @@ export async function useProfile(
   page: Page,
   { name, shared_with: shared, is_own }: ListedProfile,
 ): Promise<void> {
+  const where = is_own && shared === null ? {} : { shared_with: shared ?? undefined };
+  await take(page, name, (signal) => page.client.profile(name, { signal, ...where }));
+}
+
+/** Makes the choices of the settings that fit a new file, once, and before the user has chosen anything. */
+export async function useFitting(page: Page): Promise<void> {
+  const { mayUseProfile, step } = page.state;
+  const fitting = mayUseProfile && step === 'columns' ? fittingSettings(page.state) : undefined;
+  if (fitting === undefined) return;
+  page.set({ mayUseProfile: false });
+  if ('name' in fitting) await useProfile(page, fitting as ListedProfile);
+  else await take(page, '', async () => ({ parameters: fitting.parameters, table: null }));
+}
+
+/** Reads the file again without the settings that the page has used. */
+export function leaveProfile(page: Page): void {
+  const { file, isTargetChosen, target } = page.state;
+  if (file === undefined) return;
+  const kept = isTargetChosen ? target : targetOf(file.name);
+  openFile(page, file.content, { target: kept, isTargetChosen }, firstReading(file.kind));
+}
+
+async function take(
+  page: Page,
+  name: string,
+  read: (signal: AbortSignal) => Promise<Parameters<typeof choicesOfProfile>[0]>,
+): Promise<void> {
   await page.remote('usedProfile', async (signal) => {
-    const where = is_own && shared === null ? {} : { shared_with: shared ?? undefined };
-    const choices = choicesOfProfile(await page.client.profile(name, { signal, ...where }));
+    const choices = choicesOfProfile(await read(signal));
     if (Array.isArray(choices))
       throw new Error(
         `The page has no field for ${choices.join(', ')}. Use these settings with ?profile=${name}.`,
@@ -44,12 +71,13 @@ export async function useProfile(
       JSON.stringify(readingQuery(choices.reading, file.kind)) !==
       JSON.stringify(readingQuery(reading, file.kind));
     if (isReadAgain && !(await inspect(page, choices.reading))) return name;
-    const { schema } = page.state.target;
+    const { schema, table } = page.state.target;
     page.set(({ target, columns }) => ({
-      target: { ...target, ...choices.target, ...(isTargetChosen && { schema }) },
+      target: { ...target, ...choices.target, ...(isTargetChosen && { schema, table }) },
       rows: choices.rows,
       columns: choices.columns(columns),
-      announcement: `The settings ${name} are used.`,
+      announcement:
+        name === '' ? 'The settings of the last load are used.' : `The settings ${name} are used.`,
     }));
     showStep(page, 'columns');
     return name;

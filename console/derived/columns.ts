@@ -32,19 +32,16 @@ export function reasonOf(type: string, values: number, empty: number, warnings: 
   return `because ${all}${rest}`;
 }
 
-/** Stores the columns of the previous sheet, and restores the choices that the user made for the new sheet. Each sheet, and each array of a JSON document, has its own choices. */
+/** Returns the columns of a sheet or an array. Each has its own choices, which stay while another range or another sheet is shown. */
 export function withPlans(
-  { columns, columnsOf, otherPlans }: Pick<State, 'columns' | 'columnsOf' | 'otherPlans'>,
+  { columns, columnsOf, plans }: Pick<State, 'columns' | 'columnsOf' | 'plans'>,
   inspection: Inspection,
-): Pick<State, 'columns' | 'columnsOf' | 'otherPlans'> {
+): Pick<State, 'columns' | 'columnsOf' | 'plans'> {
   const part = JSON.stringify([inspection.sheet, inspection.rowsAt]);
-  const isSame = columnsOf === undefined || columnsOf === part;
-  const earlier = isSame ? columns : (otherPlans[part] ?? []);
-  return {
-    columns: planColumns(inspection, earlier),
-    columnsOf: part,
-    otherPlans: isSame ? otherPlans : { ...otherPlans, [columnsOf]: columns },
-  };
+  const before = columnsOf ?? part;
+  const byHeader = new Map([...(plans[before] ?? []), ...columns].map((plan) => [plan.header, plan]));
+  const kept = { ...plans, [before]: [...byHeader.values()] };
+  return { columns: planColumns(inspection, kept[part] ?? []), columnsOf: part, plans: kept };
 }
 
 /** Returns the columns of the table as the service infers them, with the earlier changes by the user to columns of the same header. */
@@ -54,29 +51,37 @@ export function planColumns(inspection: Inspection, earlier: ColumnPlan[]): Colu
     const type = inspection.types[index] ?? 'text';
     const { letters, values = 0, empty = 0 } = inspection.counts[index] ?? { letters: undefined };
     const own = inspection.warnings.filter(({ column }) => column === header);
-    const facts = {
+    const before = changed.get(header);
+    return {
+      ...(before ?? { ...emptyPlan, name: header }),
       header,
       letters,
+      type: before && before.type !== before.inferredType ? before.type : type,
       inferredType: type,
+      isEmpty: values === 0,
       reason: reasonOf(type, values, empty, own),
-      example: inspection.rows.find((row) => row[index] !== null)?.[index] ?? undefined,
-    };
-    const before = changed.get(header);
-    if (before)
-      return { ...before, ...facts, type: before.type === before.inferredType ? type : before.type };
-    return {
-      ...facts,
-      name: header,
-      type,
-      isIncluded: true,
-      isNullable: true,
-      default: '',
-      keyPlace: 0,
-      isUnique: false,
-      reference: undefined,
     };
   });
 }
+
+export const emptyPlan: ColumnPlan = {
+  header: '',
+  letters: undefined,
+  name: '',
+  isNamed: false,
+  isGuess: false,
+  isNew: false,
+  type: '',
+  inferredType: '',
+  isEmpty: false,
+  reason: '',
+  isIncluded: true,
+  isNullable: true,
+  default: '',
+  keyPlace: 0,
+  isUnique: false,
+  reference: undefined,
+};
 
 /** Puts a column at the end of the primary key, or takes it out of the key. */
 export function withKey(columns: ColumnPlan[], index: number, isInKey: boolean): ColumnPlan[] {

@@ -1,7 +1,7 @@
 /** The kind of a file, and the parameters with which it is read. */
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
 import { withoutDefaults } from '../parameters.ts';
-import type { ChosenFile, Reading } from '../state.ts';
+import { type ChosenFile, emptyReading, type Reading } from '../state.ts';
 import { fileParameterQuery } from './file-parameters.ts';
 
 /** Returns the kind of file for its name. Each name that is not of JSON counts as a spreadsheet, which the service recognizes by its content. */
@@ -35,6 +35,13 @@ export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQu
     ...(reading.errorsAreNull && { cell_errors: 'null' as const }),
     ...query,
   };
+}
+
+const naturalReading: Reading = { ...emptyReading, isNatural: true };
+
+/** Returns how a file is read at first. In JSON, the program that wrote the file has decided what is text. */
+export function firstReading(kind: ChosenFile['kind']): Reading {
+  return kind === 'spreadsheet' ? naturalReading : emptyReading;
 }
 
 /** Returns the changed parameters. A newly chosen header has one row unless the change says otherwise. */

@@ -12,15 +12,47 @@ import {
   type Target,
 } from '../state.ts';
 import { withParameter } from './choices.ts';
-import { definitionOf } from './columns.ts';
+import { definitionOf, emptyPlan } from './columns.ts';
 import { uploadPlan } from './request.ts';
+import { keepsDefinition } from './target.ts';
 import { splitItems } from './words.ts';
 
 /** Returns the settings of the page as the content of a profile. */
 export function profileOf(state: State): ProfileContent {
-  const { query, definition } = uploadPlan(state);
+  const { query, table, definition } = uploadPlan(state);
   const headers = state.inspection.is === 'ready' ? state.inspection.value.header : [];
-  return { parameters: query, ...(definition && { table: definition }), headers };
+  return { parameters: { ...query, table }, ...(definition && { table: definition }), headers };
+}
+
+/** Settings for files with a header. Those of a load into an existing table are kept until the page is closed. */
+export type Settings = Pick<ListedProfile, 'headers' | 'parameters'>;
+
+const maxRemembered = 20;
+
+/** Returns the settings of earlier loads with those of this load. Only a load into an existing table is remembered. */
+export function remembered(state: State): Settings[] {
+  if (!keepsDefinition(state)) return state.remembered;
+  const { parameters = {}, headers = [] } = profileOf(state);
+  const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+  const others = state.remembered.filter((one) => !fitsHeader(one, headers));
+  return [{ headers, parameters: texts }, ...others].slice(0, maxRemembered);
+}
+
+/**
+ * Returns the settings that the page uses by itself for a new file: the only profile with its header and a table, or those of the
+ * last load of a file with this header. If the user has chosen a table before the file, they must be for this table.
+ */
+export function fittingSettings(state: State): ListedProfile | Settings | undefined {
+  const { inspection, profiles, isTargetChosen, target } = state;
+  if (inspection.is !== 'ready') return undefined;
+  const { header } = inspection.value;
+  const fits = (one: Settings): boolean => {
+    const { table, schema = defaultOf('schema') } = one.parameters;
+    const isForTarget = !isTargetChosen || (table === target.table && schema === target.schema);
+    return table !== undefined && isForTarget && fitsHeader(one, header);
+  };
+  const fitting = profiles.filter(fits);
+  return fitting.length > 0 ? (fitting.length === 1 ? fitting[0] : undefined) : state.remembered.find(fits);
 }
 
 /** Returns whether the file has the same header as the file for which the profile was saved, in any order. */
@@ -49,6 +81,7 @@ export function choicesOfProfile({
   let target: Partial<Target> = {
     ifExists: defaultOf('if_exists'),
     onConflict: defaultOf('on_conflict'),
+    ...(others.table !== undefined && { schema: defaultOf('schema') }),
   };
   for (const [name, value] of Object.entries(others)) {
     const read = withParameter(reading, name, value);
@@ -68,6 +101,7 @@ export function choicesOfProfile({
 
 const ofTarget: Record<string, keyof Target> = {
   schema: 'schema',
+  table: 'table',
   if_exists: 'ifExists',
   on_conflict: 'onConflict',
 };
@@ -87,10 +121,15 @@ function missingOf(value: string): Partial<MissingRows> {
   return { action: action as MissingRows['action'], column };
 }
 
+/** The names that columns get which an existing table has and the load leaves out (`derived/request.ts`). */
+const leftOutName = /^left_out_\d+$/;
+
 const plain = (item: string): string => item.replace(/\\(.)/gs, '$1');
 
 function planOf(plan: ColumnPlan, names: Map<string, string>, table: Profile['table']): ColumnPlan {
-  const named = { ...plan, name: names.get(plan.header) ?? plan.name };
+  const name = names.get(plan.header);
+  if (name !== undefined && leftOutName.test(name)) return { ...plan, isIncluded: false };
+  const named = { ...plan, ...(name !== undefined && { name, isNamed: true }) };
   return table === null ? named : defined(named, table as TableDefinition);
 }
 
@@ -124,11 +163,6 @@ function isOfPage(table: TableDefinition): boolean {
   const shown = table.columns.map(({ name }) => defined({ ...emptyPlan, header: name, name }, table));
   return sorted(definitionOf(shown)) === sorted(table);
 }
-
-const emptyPlan: ColumnPlan = {
-  ...{ header: '', letters: undefined, name: '', type: '', inferredType: '', reason: '', example: undefined },
-  ...{ isIncluded: true, isNullable: true, default: '', keyPlace: 0, isUnique: false, reference: undefined },
-};
 
 /** Returns a text that does not depend on the order of members. */
 function sorted(value: unknown): string {

@@ -6,6 +6,7 @@ import type { ChosenFile, State } from '../state.ts';
 import { definitionOf, isChanged } from './columns.ts';
 import { isElsewhere, patchOf } from './corrections.ts';
 import { readingQuery } from './file.ts';
+import { unplacedColumns } from './mapping.ts';
 import { missingFault, missingQuery } from './missing-rows.ts';
 import { keepsDefinition, mayHaveKey, mayKeepDefinition } from './target.ts';
 import { escapedItem } from './words.ts';
@@ -35,7 +36,9 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const renamed = columns.filter(({ header, name, isIncluded }) => isIncluded && name !== header);
   const names = [...renamed.map(({ header, name }) => [header, name] as const), ...leftOutNames(state)];
   const rowsAt = inspection.is === 'ready' ? inspection.value.rowsAt : undefined;
-  const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
+  const isAdded = keeps && columns.some(({ isIncluded, isNew }) => isIncluded && isNew);
+  const otherColumns = mayKeepDefinition(state) ? rows.extraColumns : 'fail';
+  const extraColumns = isAdded ? 'add' : isLeftOut ? 'ignore' : otherColumns;
   const query: LoadQuery = {
     ...withoutDefaults({
       schema: target.schema,
@@ -67,7 +70,7 @@ function leftOutNames(state: PlanFacts): [header: string, name: string][] {
 }
 
 /** Returns in words what the user must correct before the file can be checked. The page shows only the first. */
-export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing' | 'rows'>): string[] {
+export function planFaults(state: PlanFacts): string[] {
   const { columns, target, existing } = state;
   const keeps = keepsDefinition(state);
   const faults: string[] = [];
@@ -77,6 +80,13 @@ export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing' 
   if (target.schema === '') faults.push('Name the schema.');
   if (existing.is === 'ready' && existing.value !== null && target.ifExists === 'fail')
     faults.push('Choose what happens to the existing table.');
+  const [unplaced] = unplacedColumns(state);
+  if (unplaced !== undefined)
+    faults.push(`Choose a column of the table for “${unplaced.header}”, or leave it out.`);
+  if (uploadPlan(state).query.extra_columns === 'add' && included.length < columns.length)
+    faults.push(
+      'A load that adds a column to the table cannot leave out another one. Add them all, or none.',
+    );
   const missing = missingFault(state);
   if (missing !== undefined) faults.push(missing);
   if (included.length === 0) faults.push('Include at least one column.');

@@ -1,6 +1,6 @@
 /** What the page derives from the target table, whether it exists or not. */
 import type { LoadResult } from '../load-outcome.ts';
-import type { ColumnPlan, State, Target } from '../state.ts';
+import type { State, Target } from '../state.ts';
 import { plural } from './words.ts';
 
 /** Proposes a table name: the name of the file in lower case without its extension (`orders` for `orders.csv.gz`). */
@@ -52,29 +52,6 @@ export function unseenWords({ existing }: Pick<State, 'existing'>): string | und
   return code === 'insufficient-scope'
     ? 'This token may not read tables: it lacks the scope table:read. The page cannot see whether the table exists, nor its columns. You can load into it anyway: say what happens if it exists.'
     : `The page cannot see whether the table exists: ${detail}`;
-}
-
-export type ExistingColumn = Pick<ColumnPlan, 'type' | 'isNullable' | 'keyPlace'>;
-
-/**
- * Returns the column of the existing table into which a column of the file is loaded. For spreadsheets the service ignores case and
- * outer spaces when it compares names.
- *
- * @returns undefined if the table has no such column
- */
-export function existingColumn(
-  { existing, file }: Pick<State, 'existing' | 'file'>,
-  wanted: string,
-): ExistingColumn | undefined {
-  if (existing.is !== 'ready' || existing.value === null) return undefined;
-  const { columns, constraints } = existing.value;
-  const folded = (name: string): string => name.trim().toLowerCase();
-  const found =
-    columns.find(({ name }) => name === wanted) ??
-    (file?.kind === 'spreadsheet' ? columns.find(({ name }) => folded(name) === folded(wanted)) : undefined);
-  if (found === undefined) return undefined;
-  const keyPlace = constraints.primary_key.columns.indexOf(found.name) + 1;
-  return { type: found.type, isNullable: found.is_nullable, keyPlace };
 }
 
 /** Returns whether the user may choose a primary key. If this load creates the table, its key consists of columns of the file. */

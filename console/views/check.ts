@@ -42,11 +42,11 @@ import {
   remoteView,
   shortened,
   stepButton,
-  warningList,
 } from './parts.ts';
 import { problemRows, problemValue } from './problem-list.ts';
 import { saveButton } from './profiles.ts';
 import { VirtualGrid } from './virtual-grid.ts';
+import { warningList } from './warnings.ts';
 
 export function checkView(state: State, actions: Actions): VNode {
   const { check } = state;

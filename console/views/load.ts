@@ -23,10 +23,10 @@ import {
   factList,
   failureBox,
   stepButton,
-  warningList,
 } from './parts.ts';
 import { saveButton } from './profiles.ts';
 import { rowsGrid } from './table/rows.ts';
+import { warningList } from './warnings.ts';
 
 const stateInWords: Record<string, string> = {
   receiving: 'The file is being sent.',

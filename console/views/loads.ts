@@ -27,10 +27,10 @@ import {
   remoteView,
   select,
   textInput,
-  warningList,
 } from './parts.ts';
 import { problemList } from './problem-list.ts';
 import { VirtualRows } from './virtual-grid.ts';
+import { warningList } from './warnings.ts';
 
 const states: [LoadFilter['state'], string][] = [
   ['', 'All'],

@@ -1,11 +1,9 @@
 /** Small elements that several views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
-import type { OfferedChoice } from '../derived/choices.ts';
 import { reasonInWords, withoutParameters } from '../derived/problems.ts';
-import { hashOf } from '../derived/routes.ts';
 import { withVisibleControls } from '../derived/words.ts';
-import type { Failure, Warning } from '../failure.ts';
+import type { Failure } from '../failure.ts';
 import { type Attributes, h } from '../h.ts';
 import type { Remote, Step } from '../state.ts';
 
@@ -174,55 +172,6 @@ export function failureBox(
 /** Explains that the file was changed after it was chosen. If the user chooses a file of the same name again, the choices are kept. */
 export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
   return [failureBox(failure), h('p', null, stepButton('Choose it again', 'file', actions))];
-}
-
-const maxWarnings = 50;
-
-/** The warning that the same file was loaded before comes first: rows may be added twice. */
-const isSameFile = ({ code }: Warning): boolean => code === 'same-file';
-
-/** @param choicesOf returns the choices that the page offers for a warning */
-export function warningList(
-  warnings: Warning[],
-  choicesOf: (warning: Warning) => OfferedChoice[],
-  onChoice: (choice: OfferedChoice) => void,
-): VNode | null {
-  if (warnings.length === 0) return null;
-  const rest = warnings.length - maxWarnings;
-  const ordered = [...warnings].sort((one, other) => Number(isSameFile(other)) - Number(isSameFile(one)));
-  return h('details', { class: 'notice warn', open: true }, [
-    h('summary', null, h('span', { class: 'notice-title' }, `Warnings (${warnings.length})`)),
-    h('ul', null, [
-      ordered.slice(0, maxWarnings).map((warning, index) => {
-        const id = `warning-${index}`;
-        const choices = choicesOf(warning);
-        return h('li', null, [
-          h('span', { id }, isSameFile(warning) ? sameFile(warning) : data(warning.detail)),
-          choices.length !== 0 &&
-            h('div', { class: 'fixes' }, [
-              choices.map((choice) =>
-                button(data(choice.label), () => onChoice(choice), { kind: 'fix', 'aria-describedby': id }),
-              ),
-            ]),
-        ]);
-      }),
-    ]),
-    rest > 0 && h('p', null, `and ${rest} more`),
-  ]);
-}
-
-/** The text of the warning names the earlier load, if the token may see it. */
-function sameFile({ detail }: Warning): Child {
-  const earlier = /, at (\S+?)(?:\.\d+)?Z by the load ([\da-f-]{36})/.exec(detail);
-  if (earlier === null) return h('strong', null, data(detail));
-  const [found, moment, id] = earlier as unknown as [string, string, string];
-  return [
-    h('strong', null, 'The same file was loaded into this table before'),
-    `, at ${moment.replace('T', ' ')} UTC (`,
-    h('a', { href: hashOf({ page: 'one-load', id }) }, 'the earlier load'),
-    ')',
-    data(detail.slice(earlier.index + found.length)),
-  ];
 }
 
 /** Says that there is nothing to show yet, and what to do. */

@@ -24,7 +24,7 @@ export function profileFields(
     return h('p', { class: 'notice good', role: 'status' }, [
       'The settings are saved as ',
       data(name),
-      '. The page offers them when a file with the same header comes.',
+      '. The page uses them when a file with the same header comes.',
     ]);
   }
   const shared = isShared ? target.schema : null;
@@ -58,17 +58,28 @@ export function profileFields(
 
 /** The saved settings that fit the file, and a list of all. */
 export function profileOffer(
-  { profiles, usedProfile }: State,
+  { profiles, usedProfile, target }: State,
   { header }: Inspection,
   actions: Actions,
 ): Child {
-  if (profiles.length === 0) return null;
+  if (profiles.length === 0 && usedProfile.is === 'none') return null;
   const fitting = profiles.filter((profile) => fitsHeader(profile, header));
   const used = usedProfile.is === 'ready' ? usedProfile.value : undefined;
   return h('div', { class: 'profiles' }, [
     usedProfile.is === 'failed' && failureBox(usedProfile.failure),
     used !== undefined
-      ? h('p', { class: 'notice good', role: 'status' }, ['The settings ', data(used), ' are used.'])
+      ? h('p', { class: 'notice good', role: 'status' }, [
+          used === ''
+            ? 'The settings of the last load of a file with this header are used.'
+            : ['The settings ', data(used), ' are used.'],
+          ' The rows go into ',
+          h('code', null, data(`${target.schema}.${target.table}`)),
+          '. ',
+          button('Undo', actions.leaveProfile, {
+            kind: 'tiny',
+            'aria-label': 'Undo: do not use these settings',
+          }),
+        ])
       : fitting.length > 0 &&
         h('div', { class: 'notice good' }, [
           h('p', null, 'Settings were saved for a file with the same header.'),
@@ -80,10 +91,11 @@ export function profileOffer(
             ),
           ]),
         ]),
-    h('details', { class: 'more' }, [
-      h('summary', null, `Saved settings (${profiles.length})`),
-      h('ul', null, [profiles.map((profile) => h('li', null, profileLine(profile, actions)))]),
-    ]),
+    profiles.length > 0 &&
+      h('details', { class: 'more' }, [
+        h('summary', null, `Saved settings (${profiles.length})`),
+        h('ul', null, [profiles.map((profile) => h('li', null, profileLine(profile, actions)))]),
+      ]),
   ]);
 }
 

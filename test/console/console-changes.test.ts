@@ -162,7 +162,7 @@ test('repaired rows are added, so no row is deleted because it is not in their f
 
 test('saved settings make the choices from which they were saved', () => {
   const first = stateWith({ action: 'mark', column: 'gone:1', max: '5%', within: 'region' });
-  const plan = { header: 'Order: no', name: 'id', isIncluded: true } as ColumnPlan;
+  const plan = { header: 'Order: no', name: 'id', isNamed: true, isIncluded: true } as ColumnPlan;
   const state: State = {
     ...first,
     file: { name: 'a.xlsx', size: 1, kind: 'spreadsheet', content: new File(['x'], 'a.xlsx') },
@@ -179,8 +179,13 @@ test('saved settings make the choices from which they were saved', () => {
   const choices = choicesOfProfile({ parameters: texts, table: null }) as ProfileChoices;
   assert.deepEqual(choices.reading, state.reading);
   assert.deepEqual(choices.rows, state.rows);
-  assert.deepEqual(choices.target, { ifExists: 'append', onConflict: 'update' });
-  assert.deepEqual(choices.columns([{ ...plan, name: 'Order: no' }]), [plan]);
+  assert.deepEqual(choices.target, {
+    ifExists: 'append',
+    onConflict: 'update',
+    schema: 'public',
+    table: 'orders',
+  });
+  assert.deepEqual(choices.columns([{ ...plan, name: 'Order: no', isNamed: false }]), [plan]);
 });
 
 test('settings for which the page has no field are not used', () => {

@@ -57,7 +57,7 @@ import {
   newColumn,
   withColumnNames,
 } from '../../console/derived/table-draft.ts';
-import { existingColumn, lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
+import { lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
 import { agoInWords, sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
 import type { Failure, Warning } from '../../console/failure.ts';
 import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
@@ -252,7 +252,13 @@ test('problems are grouped by column and kind, with the counts of the service', 
   );
 });
 
-const existing = { is: 'ready', value: { name: 'orders', columns: [] } } as unknown as State['existing'];
+const tableOf = (...names: string[]) =>
+  ({
+    name: 'orders',
+    columns: names.map((name) => ({ name, type: 'text', is_nullable: true, default: null })),
+    constraints: { primary_key: { columns: [] } },
+  }) as unknown as TableDescription;
+const existing: State['existing'] = { is: 'ready', value: tableOf('no', 'day', 'note') };
 const targeted = (to: Partial<State['target']>): State => {
   const state = stateWith(same);
   return { ...state, existing, target: { ...state.target, ...to } };
@@ -365,7 +371,7 @@ test('only what the service says of a load ends it', () => {
 test('each sheet and each array keeps its own choices of columns', () => {
   const chosen = (plans: ColumnPlan[], type: string): ColumnPlan[] =>
     plans.map((plan) => ({ ...plan, type }));
-  const none = { columns: [], columnsOf: undefined, otherPlans: {} };
+  const none = { columns: [], columnsOf: undefined, plans: {} };
   const first = withPlans(none, inspection);
   const changed = { ...first, columns: chosen(first.columns, 'text') };
   const other = withPlans(changed, { ...inspection, sheet: 'Summary' });
@@ -530,25 +536,11 @@ test('a sign-in link, a pasted token and a kept load are read as they are writte
   assert.equal(keptLoadOf(null), undefined);
 });
 
-test('an existing table shows its own types, NULL and key, and not the columns that it does not have', () => {
-  const columns = [
-    { name: 'no', type: 'integer', is_nullable: false },
-    { name: 'Day', type: 'text', is_nullable: true },
-  ];
-  const constraints = { primary_key: { name: 'k', columns: ['no'] }, unique: [], foreign_keys: [] };
-  const value = { schema: 'public', name: 'orders', columns, constraints } as unknown as TableDescription;
-  const state: State = { ...stateWith(same), existing: { is: 'ready', value } };
-  assert.deepEqual(existingColumn(state, 'no'), { type: 'integer', isNullable: false, keyPlace: 1 });
-  assert.deepEqual(existingColumn(state, ' day'), { type: 'text', isNullable: true, keyPlace: 0 });
-  assert.equal(existingColumn({ ...state, file: stateWith(same, 'a.json').file }, 'day'), undefined);
-  assert.equal(existingColumn(state, 'note'), undefined);
-});
-
 test('a foreign key needs a column, unless an existing table decides the keys', () => {
   const reference = { schema: 'public', table: 'days', column: '' };
   const state = stateWith(changed(1, { reference }));
   assert.deepEqual(planFaults(state), ['Choose the column of “days” for the foreign key of “day”.']);
-  const value = {} as TableDescription;
+  const value = tableOf('no', 'day', 'note');
   const target = { ...state.target, ifExists: 'append' as const };
   assert.deepEqual(planFaults({ ...state, target, existing: { is: 'ready', value } }), []);
 });

@@ -50,6 +50,7 @@ const state = {
   ],
   'one for the tab of the browser': [
     'console/main.ts lastStep',
+    'console/main.ts pause',
     'console/views/virtual-grid.ts knownScale',
     'console/views/virtual-grid.ts measures',
   ],

@@ -67,6 +67,18 @@ const tokenOf = (subject: string, scope?: string, schemas?: string) =>
   });
 
 suite('a saved profile', () => {
+  test('a profile may name the table for which it is made, and an upload takes the table from its path', async () => {
+    const { body } = await saved('for-a-table', { parameters: { ...append, table: 'another one' } });
+    assert.deepEqual(body.parameters, { ...append, table: 'another one' });
+    const answer = await load('counted', 'profile=for-a-table', { data: [{ a: 1 }] });
+    assert.deepEqual([answer.status, answer.body.table.name], [200, 'counted']);
+    const refused = await save('for-a-table', { parameters: { table: 'ü'.repeat(32) } });
+    assertProblem(refused, 422, 'invalid-parameter');
+    assert.equal(refused.body.errors[0].pointer, '/parameters/table');
+    await service.rows('DELETE FROM counted');
+    await service.request('DELETE', pathOf('for-a-table'));
+  });
+
   test('a profile is created, changed by each other content, read by its version, listed and deleted', async () => {
     const first = await saved('life', { parameters: append, headers: ['A', 'B'] });
     assert.equal(first.status, 201);

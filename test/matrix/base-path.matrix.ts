@@ -86,7 +86,7 @@ http {
         mimeType: 'text/csv',
         buffer: Buffer.from('a\n1\n'),
       });
-      await page.waitForSelector('.editor-row');
+      await page.waitForSelector('.head-cell');
       await page.click('#check');
       await page.waitForSelector('.check-step .notice.good');
       await page.click('#load');

@@ -227,7 +227,10 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       });
     await service.inPage(async (page) => {
       await update(page, 'shop', 'november.xlsx', bookOfDay('01.11.2026'));
-      await page.getByLabel('Name of the column for stock: now').fill('pieces');
+      const place = page.getByLabel('Column of the table for stock: now');
+      await page.getByText('Choose a column of the table for “stock: now”, or leave it out.').waitFor();
+      await isAccessible(page, 'columns of an existing table');
+      await place.selectOption('pieces');
       await page.getByText('How values are read').click();
       await page.getByLabel('Texts that mean NULL').fill('-');
       await page.keyboard.press('Tab');
@@ -246,12 +249,9 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await page.goto(`${service.url}/#/tables/public/shop`);
       await press(page, 'Load a file into it');
       await choose(page, 'december.xlsx', bookOfDay('01.12.2026'));
-      const offer = page.getByRole('button', { name: 'Use the settings “monthly shop”' });
-      await offer.waitFor();
-      await isAccessible(page, 'offered settings');
-      await offer.click();
       await page.getByText('The settings monthly shop are used.').first().waitFor();
-      assert.equal(await page.getByLabel('Name of the column for stock: now').inputValue(), 'pieces');
+      await isAccessible(page, 'used settings');
+      assert.equal(await place.inputValue(), ':pieces');
       assert.equal(await page.locator('select[name=missing_rows]').inputValue(), 'delete');
       await page.click('#check');
       await load(page);
@@ -260,7 +260,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await press(page, 'Load another file');
       await choose(page, 'other.xlsx', bookWith(['A1', 1, 1]));
       await page.getByText('Saved settings (1)').click();
-      assert.equal(await offer.count(), 0);
+      assert.equal(await page.getByText('The settings monthly shop are used.').count(), 0);
       await press(page, 'Delete monthly shop');
       await page.getByText('Saved settings (1)').waitFor({ state: 'detached' });
     });
@@ -274,7 +274,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     );
     await service.inPage(async (page) => {
       await update(page, 'partly', 'partly.xlsx', bookWith(['A1', 2, 2]));
-      await page.getByLabel('Load price').uncheck();
+      await page.getByLabel('Column of the table for price').selectOption('none');
       await page.click('#check');
       await load(page);
     });

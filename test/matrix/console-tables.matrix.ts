@@ -90,7 +90,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await isAccessible(page, 'file for a table');
       const choose = async (name: string, content: string): Promise<void> => {
         await page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(content) });
-        await page.waitForSelector('.editor-row');
+        await page.waitForSelector('.head-cell');
       };
       await choose('wrong.csv', 'b\n2\n');
       await press(page, 'Choose another file');
@@ -102,6 +102,10 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await page.waitForSelector('.numbers');
       await press(page, 'Load another file');
       await choose('december.csv', 'a\n3\n');
+      await page.getByText('The settings of the last load of a file with this header are used.').waitFor();
+      assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
+      await press(page, 'Undo: do not use these settings');
+      await page.getByText('A new table').waitFor();
       assert.equal(await page.locator('input[name=table]').inputValue(), 'december');
       // A file that is not loaded yet is kept.
       await page.goto(`${service.url}/#/tables/public/visits`);
@@ -244,7 +248,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
     await service.inPage(async (page) => {
       const choose = async (name: string, buffer: Buffer): Promise<void> => {
         await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
-        await page.waitForSelector('.editor-row');
+        await page.waitForSelector('.head-cell');
       };
       const load = async (): Promise<void> => {
         await page.click('#check');
@@ -271,7 +275,7 @@ describe('tables in the console', { skip: noBrowser }, () => {
 
       await press(page, 'Load a file into it');
       await choose('november.xlsx', november);
-      await page.getByLabel('Name of the column for Name').fill('person');
+      await page.getByLabel('Column of the table for Name').selectOption('person');
       await page.locator('select[name=misfits]').selectOption('widen');
       await load();
       await toTable();

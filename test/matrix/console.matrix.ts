@@ -62,7 +62,7 @@ describe('the console', { skip: noBrowser }, () => {
       mimeType: 'application/octet-stream',
       buffer: Buffer.from(content as string),
     });
-    await page.waitForSelector('.editor-row');
+    await page.waitForSelector('.head-cell');
   }
 
   async function check(page: Page): Promise<void> {
@@ -151,7 +151,7 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByText('The password does not open the workbook.').waitFor();
       await field.fill('Größe 77');
       await page.keyboard.press('Enter');
-      await page.waitForSelector('.editor-row');
+      await page.waitForSelector('.head-cell');
       await check(page);
       await load(page);
       assert.deepEqual(await rows('SELECT a::int FROM locked ORDER BY a'), [{ a: 7 }, { a: 8 }]);
@@ -182,12 +182,18 @@ describe('the console', { skip: noBrowser }, () => {
   test('the choices of warnings are buttons that read dates and numbers in other notations', () =>
     inPage(async (page) => {
       await drop(page, 'dates.csv', 'day,n\n31/12/2024,1\n01/11/2024,2\n');
-      await isAccessible(page, 'choices');
+      const type = page.getByLabel('Type of day');
+      const undo = page.getByRole('button', { name: /^Undo: Read as people write them: “day” as dates/ });
+      await undo.focus();
+      await page.keyboard.press('Enter');
       const dates = page.getByRole('button', { name: 'Read dates as day, month, year' });
+      await dates.waitFor();
+      assert.equal(await type.inputValue(), 'text');
+      await isAccessible(page, 'choices');
       await dates.focus();
       await page.keyboard.press('Enter');
-      await page.locator('.head-type', { hasText: 'date' }).waitFor();
       await dates.waitFor({ state: 'detached' });
+      await until('the type of the dates', async () => (await type.inputValue()) === 'date');
       await check(page);
       await load(page);
       assert.deepEqual(await rows(`SELECT day::text, pg_typeof(day)::text AS type FROM dates ORDER BY n`), [
@@ -208,8 +214,6 @@ describe('the console', { skip: noBrowser }, () => {
       ];
       await drop(page, 'amounts.xlsx', sheetOf(amounts, 'Amounts'));
       await check(page);
-      await page.getByRole('button', { name: 'Read numbers such as 1.234,5' }).click();
-      await page.getByRole('button', { name: 'Read numbers such as 1.234,5' }).waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Load only A1:B3' }).click();
       await page.locator('.check-step .notice.good', { hasText: '2 rows would be loaded' }).waitFor();
       await load(page);
@@ -331,7 +335,8 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByLabel('Texts that mean NULL').fill('n/a');
       answer();
       await page.getByLabel('Texts that mean NULL').blur();
-      await page.locator('.head-type', { hasText: 'numeric' }).waitFor();
+      const type = page.getByLabel('Type of a');
+      await until('the type of the numbers', async () => (await type.inputValue()) === 'numeric');
       await page.locator('section[aria-busy=false]').waitFor();
       assert.equal(await page.getByLabel('Decimal sign in texts').inputValue(), ',');
       assert.equal(await page.getByLabel('Thousands sign in texts').inputValue(), '.');
@@ -458,8 +463,8 @@ describe('the console', { skip: noBrowser }, () => {
       await drop(page, 'wide.csv', `${header}\n${header}\n`);
       assert.ok((await page.locator('*').count()) < 2500);
       await page
-        .getByRole('region', { name: 'Columns of the table' })
-        .evaluate((element) => element.scrollTo(0, 1e6));
+        .getByRole('table', { name: 'The columns and the first rows of the file' })
+        .evaluate((element) => element.scrollTo(1e6, 0));
       await page.getByLabel('Name of the column for c1499').waitFor();
       await page.getByLabel('Type of c1499', { exact: true }).fill('integer');
       await check(page);
@@ -646,7 +651,7 @@ describe('the console', { skip: noBrowser }, () => {
   test('the choices of a sheet stay while another sheet is shown', () =>
     inPage(async (page) => {
       await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));
-      await page.waitForSelector('.editor-row');
+      await page.waitForSelector('.head-cell');
       const type = page.getByLabel('Type of EAN');
       await type.fill('text');
       await page.getByRole('button', { name: /^Summary/ }).click();
@@ -662,7 +667,7 @@ describe('the console', { skip: noBrowser }, () => {
       await check(page);
       await load(page);
       await page.goBack();
-      await page.waitForSelector('.editor-row');
+      await page.waitForSelector('.head-cell');
       await page.goForward();
       await page.waitForSelector('.numbers');
     }));
@@ -770,13 +775,13 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByRole('button', { name: 'Keep the existing rows' }).click();
       await page.locator('.notice.warn', { hasText: 'No row would be loaded' }).waitFor();
       await page.getByRole('button', { name: 'Back to the columns' }).click();
-      await page.locator('select[name=on_conflict]').selectOption('update');
       await writeFile(path, 'id,note\n1,newer\nx,bad\n');
+      await page.locator('select[name=on_conflict]').selectOption('update');
       await page.click('#check');
       await page.getByText('stock.csv was changed or removed after you chose it. Choose it again.').waitFor();
       await page.getByRole('button', { name: 'Choose it again' }).click();
       await page.setInputFiles('#file', path);
-      await page.waitForSelector('.editor-row');
+      await page.waitForSelector('.head-cell');
       await check(page);
       await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
       await page.locator('.notice.good li', { hasText: 'A3' }).waitFor();
@@ -792,15 +797,15 @@ describe('the console', { skip: noBrowser }, () => {
     inPage(async (page, context) => {
       const expired = await client.token({ ttlSeconds: -60 });
       await drop(page, 'kept.csv', 'a\n1\n');
-      await page.getByLabel('Name of the column for a').fill('kept name');
-      // The token that was valid for the inspection has expired when the file is checked.
+      await page.waitForSelector('#load');
+      // The token that was valid for the inspection has expired when the file is checked again.
       await page.route(
         '**/upload/excel?*',
         (route) =>
           route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${expired}` } }),
         { times: 1 },
       );
-      await page.click('#check');
+      await page.getByLabel('Name of the column for a').fill('kept name');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await isAccessible(page, 'sign in');
       const other = await context.newPage();
@@ -856,7 +861,7 @@ describe('the console', { skip: noBrowser }, () => {
           mimeType: 'text/csv',
           buffer: Buffer.from('a,b\n1,2\n'),
         });
-        await page.waitForSelector('.editor-row');
+        await page.waitForSelector('.head-cell');
         await tabTo(page, /^a is in the primary key$/);
         await page.keyboard.press('Space');
         await tabTo(page, /^check$/);
@@ -903,7 +908,7 @@ describe('the console', { skip: noBrowser }, () => {
       assert.equal(await page.locator('.notice.bad').count(), 0);
       await page.getByRole('link', { name: 'Load a file' }).click();
       await drop(page, 'other-window.csv', 'a\n1\n');
-      await page.getByLabel('Name of the column for a').fill('still here');
+      await page.waitForSelector('#load');
       // The token expires.
       await page.route(
         '**/upload/excel?*',
@@ -911,7 +916,7 @@ describe('the console', { skip: noBrowser }, () => {
           route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer expired' } }),
         { times: 1 },
       );
-      await page.click('#check');
+      await page.getByLabel('Name of the column for a').fill('still here');
       // The provider does not answer, so the window stays open until it is closed.
       await context.route('**/auth?*', () => {});
       const closed = context.waitForEvent('page');

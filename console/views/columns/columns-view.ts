@@ -2,19 +2,23 @@
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { offeredChoices } from '../../derived/choices.ts';
+import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
+import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
+import { decisionsOf, isOpen } from '../../derived/warnings.ts';
 import { plural, sizeInWords } from '../../derived/words.ts';
 import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
 import { inspecting } from '../file.ts';
-import { button, type Child, changedFileBox, data, failureBox, warningList } from '../parts.ts';
+import { button, type Child, changedFileBox, data, failureBox } from '../parts.ts';
 import { profileOffer } from '../profiles.ts';
-import { columnEditor } from './column-editor.ts';
-import { arraysOf, previewGrid, sheetTabs } from './file-panel.ts';
+import { decisionList, warningList } from '../warnings.ts';
+import { arraysOf, columnsGrid, sheetTabs } from './file-panel.ts';
 import { headerButton, headerChoice } from './header-choice.ts';
 import { readingFields } from './reading-fields.ts';
 import { targetFields } from './target-fields.ts';
+import { typeList } from './type-list.ts';
 
 export function columnsView(state: State, actions: Actions): VNode {
   const { file, inspection } = state;
@@ -32,13 +36,8 @@ export function columnsView(state: State, actions: Actions): VNode {
       sheetTabs(inspection.value, state.reading, actions),
       arraysOf(inspection.value, state.reading, actions),
       profileOffer(state, inspection.value, actions),
+      panel('table-title', 'In the database', [], targetFields(state, actions)),
       filePanel(state, inspection.value, actions),
-      panel(
-        'table-title',
-        'In the database',
-        [],
-        [targetFields(state, actions), columnEditor(state, actions)],
-      ),
       actionBar(state, actions),
     ],
   ]);
@@ -69,36 +68,73 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
     'In the file',
     [h('span', { class: 'dim' }, counts), headerButton(state, actions)],
     [
-      previewGrid(state, inspection),
-      headerChoice(state, inspection, actions),
-      warningList(warnings, (warning) => offeredChoices(state, warning, 'header'), actions.takeChoice),
+      decisionList(decisionsOf(warnings), actions.changeReading),
+      warningList(
+        warnings.filter(isOpen),
+        (warning) => offeredChoices(state, warning, 'header'),
+        actions.takeChoice,
+      ),
       errorCount > 0 &&
         h('p', { class: 'notice bad' }, [
           `${plural(errorCount, 'cell')} cannot be loaded as ${it}. The check lists ${them} with a fix.`,
         ]),
+      headerChoice(state, inspection, actions),
+      typeList(state.types),
+      placeNotes(state, actions),
+      header.length > 0 && columnsGrid(state, inspection, actions),
       readingFields(state, actions),
     ],
     state.isReadAgain,
   );
 }
 
+/** What the existing table does not get from the file, and what the file has for no column of the table. */
+function placeNotes(state: State, actions: Actions): Child {
+  const unplaced = unplacedColumns(state);
+  const empty = emptyColumns(state);
+  return [
+    unplaced.length > 0 &&
+      h('p', { class: 'notice warn', role: 'status' }, [
+        `The table has no column for ${plural(unplaced.length, 'column')} of the file: `,
+        names(unplaced.map(({ header }) => header)),
+        '. Choose a column for each, or ',
+        button('leave them out', () => actions.changeRows({ extraColumns: 'ignore' }), { kind: 'tiny' }),
+      ]),
+    empty.length > 0 &&
+      h('p', { class: 'decision' }, [
+        'These columns of the table get nothing from the file: ',
+        names(empty.map(({ name, isRequired }) => (isRequired ? `${name} (required)` : name))),
+        '.',
+      ]),
+  ];
+}
+
+const maxNames = 20;
+
+function names(all: string[]): VNode {
+  const rest = all.length - maxNames;
+  return data(`${all.slice(0, maxNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
+}
+
 function actionBar(state: State, actions: Actions): VNode {
   const [fault] = planFaults(state);
+  const { words, button: main } = nextStep(state);
   return h('div', { class: 'action-bar' }, [
-    h('div', { class: 'action-text' }, [
+    h('div', { class: 'action-text', role: 'status' }, [
       state.isReadAgain
-        ? h('span', { role: 'status' }, 'The file is being read again.')
+        ? 'The file is being read again.'
         : fault !== undefined
-          ? h('span', { class: 'bad-text', role: 'status' }, fault)
-          : 'The check reads every row and writes nothing.',
+          ? h('span', { class: 'bad-text' }, fault)
+          : data(words),
     ]),
     button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
     button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
-    button('Check', actions.check, {
-      kind: 'main',
+    button(main === 'Load' ? 'Check' : main, actions.showCheck, {
+      kind: main === 'Load' ? 'quiet' : 'main',
       // While the file is read again, the check waits: a field that changes the reading must not make a click on the button lost.
       disabled: fault !== undefined,
       id: 'check',
     }),
+    main === 'Load' && button('Load', actions.load, { kind: 'main', id: 'load' }),
   ]);
 }

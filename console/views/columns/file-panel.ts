@@ -1,12 +1,16 @@
 /** The panel “In the file”: its sheets, its first rows, and the warnings about them. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
+import { tableColumns } from '../../derived/mapping.ts';
+import { keepsDefinition } from '../../derived/target.ts';
+import { isOpen, plainWords } from '../../derived/warnings.ts';
 import { countInWords, plural } from '../../derived/words.ts';
 import { h } from '../../h.ts';
 import type { Inspection, Reading, State } from '../../state.ts';
 import { cellOf } from '../cell.ts';
 import { chip, data, field, select } from '../parts.ts';
 import { VirtualGrid } from '../virtual-grid.ts';
+import { columnHead, headHeight, placeHead } from './column-head.ts';
 
 const wholeSheet = { headerRow: undefined, range: '', tableRange: '', hasHeader: true };
 
@@ -38,39 +42,30 @@ export function arraysOf({ arrays, rowsAt }: Inspection, reading: Reading, actio
 
 export const rowHeight = 30;
 
-export function previewGrid(
-  { columns }: State,
-  { rows, rowNumbers, headerRow, header, counts, types, warnings }: Inspection,
+/** The first rows of the file, with the choices for each column over it. */
+export function columnsGrid(
+  state: State,
+  { rows, rowNumbers, header, types, warnings }: Inspection,
+  actions: Actions,
 ): VNode {
-  const byHeader = new Map(columns.map((column) => [column.header, column]));
-  const warned = new Map(warnings.map(({ column, detail }) => [column, detail]));
+  const warned = new Map(warnings.filter(isOpen).map((warning) => [warning.column, plainWords(warning)]));
+  const keeps = keepsDefinition(state);
+  const table = tableColumns(state);
   return h(VirtualGrid, {
-    label: 'The first rows of the file',
+    label: 'The columns and the first rows of the file',
     columnCount: header.length,
     rowCount: rows.length,
-    columnWidth: 184,
+    columnWidth: 212,
     rowHeight,
-    headHeight: 92,
-    maxHeight: 380,
+    headHeight,
+    maxHeight: 560,
     numberWidth: rowNumbers ? 64 : 0,
     cornerLabel: 'Row of the sheet',
     number: (row: number) => rowNumbers?.[row],
-    head: (index: number) => {
-      const plan = byHeader.get(header[index]!);
-      const warning = warned.get(header[index]!);
-      const reason = warning ?? plan?.reason ?? types[index];
-      return h('div', { class: `head-cell${plan?.isIncluded === false ? ' out' : ''}` }, [
-        h('span', { class: 'letters' }, [
-          counts[index]?.letters ? `${counts[index].letters}${headerRow ?? ''}` : '',
-        ]),
-        h('span', { class: 'head-name' }, data(header[index]!)),
-        h('span', { class: 'head-type' }, types[index]),
-        h('span', { class: 'head-reason', title: reason }, [
-          warning !== undefined && h('span', { class: 'warn-text' }, 'warning: '),
-          reason,
-        ]),
-      ]);
-    },
+    head: (index: number) =>
+      keeps
+        ? placeHead(state, index, table, warned.get(header[index]!), actions)
+        : columnHead(state, index, warned.get(header[index]!), actions),
     cell: (row: number, column: number) => cellOf(rows[row]?.[column] ?? null, types[column]),
   });
 }

@@ -63,7 +63,8 @@ export function targetFields(state: State, actions: Actions): VNode {
           }),
         ),
       missingFields(state, actions),
-      mayKeepDefinition(state) &&
+      unseen !== undefined &&
+        mayKeepDefinition(state) &&
         field(
           'Columns that the table does not have',
           select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {

@@ -12,6 +12,7 @@ import { uploadJson } from '../routes/upload-json.ts';
 import { parseDefinitionBody } from '../uploads/definition-body.ts';
 import { allParameters, type Endpoint } from '../uploads/parameters.ts';
 import { uploadChoices } from '../uploads/upload.ts';
+import { requireName } from './sent-query.ts';
 
 /** The most bytes of the parameters and headers of a profile. A list of profiles has both. */
 const maxListedBytes = 64 * 1024;
@@ -27,7 +28,7 @@ export const ProfileBody = Type.Object(
         {
           additionalProperties: Type.Union([Type.String(), Type.Boolean(), Type.Integer()]),
           description:
-            'Upload parameters with their values, as in a query. All but `dry_run` and `profile`. Numbers and booleans become their texts.',
+            'Upload parameters with their values, as in a query. All but `dry_run` and `profile`. Numbers and booleans become their texts. `table` names the table for which the profile is made: a page proposes it, and an upload takes the table from its path.',
           examples: [{ if_exists: 'append', on_conflict: 'update', rename: 'Order no:order_no' }],
         },
       ),
@@ -148,13 +149,14 @@ function parametersOf(given: object): Record<string, string> {
 }
 
 /** Checks the parameters as an upload would. @throws AppError `invalid-parameter` with the place of each problem */
-function checkParameters(parameters: Record<string, string>): void {
+function checkParameters({ table, ...parameters }: Record<string, string>): void {
   const isOn = (endpoint: Endpoint, other: Endpoint) =>
     allParameters.some(
       ([name, { on }]) => Object.hasOwn(parameters, name) && on.includes(endpoint) && !on.includes(other),
     );
   const operation = isOn('upload-json', 'upload-excel') ? uploadJson : uploadExcel;
   try {
+    if (table !== undefined) requireName('table', table);
     const query = operation.parseQuery(parameters);
     uploadChoices(query);
     operation.check(query as never, {});

@@ -42,13 +42,13 @@ export async function sentQueryOf(
   const admitted = await admitRequest(request, reply, context, undefined);
   const { grants, caller, signal } = admitted;
   const { profiles } = context.records.require();
-  const name = profileName('profile', query.profile);
+  const name = requireName('profile', query.profile);
   const schema = typeof query.schema === 'string' && isStorable(query.schema) ? query.schema : undefined;
   const profile = await context.lines.describes.use({ caller }, signal, () =>
     profiles.read(readerOf(grants), { name, preferred: schema }),
   );
   const kept = Object.entries(profile.parameters).filter(
-    ([parameter]) => isKnown(parameter) && !isNeedless(parameter, query),
+    ([parameter]) => parameter !== 'table' && isKnown(parameter) && !isNeedless(parameter, query),
   );
   return {
     query: { ...Object.fromEntries(kept), ...query },
@@ -94,8 +94,8 @@ export function readerOf({ owner, schemas }: Grants): ProfileReader {
   return { owner, schemas: likePatterns(schemas) };
 }
 
-/** Returns the name of a profile. @throws AppError `invalid-parameter` */
-export function profileName(parameter: string, value: unknown): string {
+/** Returns the name of a profile or a table. @throws AppError `invalid-parameter` */
+export function requireName(parameter: string, value: unknown): string {
   const problem =
     typeof value === 'string' ? identifierProblem(value) : 'must be sent once, with the name of a profile';
   if (problem === undefined) return value as string;

@@ -16,7 +16,7 @@ import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import { bodyErrors, jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { ProfileBody, readProfileBody } from '../profiles/profile-body.ts';
-import { profileName, readerOf } from '../profiles/sent-query.ts';
+import { readerOf, requireName } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
 import { type Grants, requireSchema, type Scope } from '../tokens/auth.ts';
 import { readDefinitionText } from '../uploads/definition-body.ts';
@@ -279,7 +279,7 @@ function optionsOf({ config }: HttpContext, signal: AbortSignal): ChangeOptions 
 
 /** Returns the name in the path. `.` and `..` mean folders in a URL, so most clients could not address such a profile. */
 function nameOf(request: FastifyRequest): string {
-  const name = profileName('name', (request.params as { name: string }).name);
+  const name = requireName('name', (request.params as { name: string }).name);
   if (name !== '.' && name !== '..') return name;
   throw wrongParameter('name', `A profile cannot be named "${name}".`, { code: 'invalid-name', value: name });
 }

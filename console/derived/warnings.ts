@@ -1,0 +1,78 @@
+/** The warnings of the service in words of the page: what was decided, what is open, and which warnings are of the same kind. */
+import type { Warning } from '../failure.ts';
+import type { Reading } from '../state.ts';
+
+/** Decisions that are the only possible ones. The page says them in one line each. */
+const decided = ['natural-values', 'proposal-taken', 'delimiter', 'quote', 'escape', 'header-rows-left-out'];
+
+/** Returns whether the warning is about something that the user may have to change. */
+export function isOpen({ code, choices = [] }: Warning): boolean {
+  return !decided.includes(code) || choices.length > 0;
+}
+
+/** What the service has decided by itself. */
+export interface Decision {
+  words: string;
+  /** How the file is read without the decision; undefined: only a parameter that the user chooses changes it. */
+  undo: Partial<Reading> | undefined;
+}
+
+/** Returns the decisions in words. Columns that were read in the same way are one decision. */
+export function decisionsOf(warnings: Warning[]): Decision[] {
+  const natural = warnings.filter(({ code }) => code === 'natural-values');
+  const others = warnings.filter((warning) => !isOpen(warning) && warning.code !== 'natural-values');
+  return [
+    ...others.map((warning) => ({
+      words: plainWords(warning),
+      undo: warning.code === 'proposal-taken' ? { headerRow: undefined } : undefined,
+    })),
+    ...(natural.length > 0 ? [{ words: notationWords(natural), undo: { isNatural: false } }] : []),
+  ];
+}
+
+const maxNamed = 5;
+
+function notationWords(warnings: Warning[]): string {
+  const byNotation = Map.groupBy(
+    warnings,
+    ({ detail }) => / was read as (.+?)\. The first is/s.exec(detail)?.[1],
+  );
+  const parts = [...byNotation].map(([notation = 'other notations', columns]) => {
+    const named = columns.slice(0, maxNamed).map(({ column }) => `“${column}”`);
+    const rest = columns.length - named.length;
+    return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''} as ${notation}`;
+  });
+  return `Read as people write them: ${parts.join('; ')}.`;
+}
+
+/** A text of a parameter of the service, such as header_row=4 or \`encoding\`. */
+const parameter = /\b[a-z]+(_[a-z]+)*=[^\s]|`[a-z_]+`/;
+
+/** Returns the detail without the parameters of the service, for which the page has buttons and fields. */
+export function plainWords({ detail }: Pick<Warning, 'detail'>): string {
+  const plain = detail
+    .replace(/ \([a-z_]+=[^)]*\)/g, '')
+    .replace(/ \((bigint|numeric|double precision|boolean|date|time[a-z ]*|interval|uuid|jsonb)\)/g, '')
+    .replace(/[;:,] (if [^.;]*, )?send [^.;]*(?=[.;])/gi, '');
+  const sentences = plain.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u);
+  const kept = sentences.filter((sentence) => !parameter.test(sentence));
+  return kept.length === 0 ? plain : kept.join(' ');
+}
+
+const titles: Record<string, string> = {
+  'blank-header': 'Columns without a name in the file',
+  'repeated-header': 'Names that occur twice in the file',
+  'mixed-column': 'Columns that are text because of a few values',
+  'other-notation': 'Columns that are text, although their values look like numbers or dates',
+  'merged-cells': 'Merged cells',
+  'ignored-column': 'Columns that are left out',
+  'added-column': 'Columns that are added to the table',
+  'cell-errors-as-null': 'Error cells that are loaded as NULL',
+  'uncalculated-formulas': 'Formulas that were probably never calculated',
+  'lost-by-replace': 'What the new table does not have',
+};
+
+/** Returns what warnings of one kind are about. */
+export function titleOf(code: string): string {
+  return titles[code] ?? `${code[0]!.toUpperCase()}${code.slice(1).replaceAll('-', ' ')}`;
+}

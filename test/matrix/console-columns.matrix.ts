@@ -1,0 +1,160 @@
+/** The columns step of the console in a real browser: a file that is loaded with one click, and the mapping to an existing table. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { noBrowser, startBrowser } from '../support/browser.ts';
+import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { sheetOf } from '../support/workbook.ts';
+
+describe('the columns of a file in the console', { skip: noBrowser }, () => {
+  let service: TestService;
+  let browser: Browser;
+
+  before(async () => {
+    service = await startTestService();
+    browser = await startBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const narrow = { width: 360, height: 740 };
+
+  async function inPage(
+    work: (page: Page) => Promise<void>,
+    more: { scope?: string; viewport?: typeof narrow } = {},
+  ) {
+    const { scope, ...window } = more;
+    const token = await service.token(scope === undefined ? {} : { scope });
+    await inWindow(browser, { url: service.url, token, ...window }, work);
+  }
+
+  async function drop(page: Page, name: string, content: string | Buffer): Promise<void> {
+    const buffer = Buffer.from(content as string);
+    await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
+    await page.locator('.columns-step h1', { hasText: name }).waitFor();
+    await page.waitForSelector('.head-cell');
+  }
+
+  async function load(page: Page): Promise<void> {
+    await page.click('#load');
+    await page.getByRole('heading', { name: 'Loaded' }).waitFor();
+  }
+
+  /** Chooses the table, and that rows are added to it. */
+  async function append(page: Page, table: string): Promise<void> {
+    await page.locator('input[name=table]').fill(table);
+    await page.locator('select[name=if_exists]').selectOption('append');
+  }
+
+  const place = (page: Page, header: string) =>
+    page.getByLabel(`Column of the table for ${header}`, { exact: true });
+
+  test('a file about which nothing is asked is loaded with one click, and its only possible readings are taken', () =>
+    inPage(async (page) => {
+      await drop(
+        page,
+        'paid.csv',
+        'day,temp,paid,amount\n,degC,,EUR\n31/12/2024,12.5,Yes,.097\n13/11/2024,13.5,No,.5\n',
+      );
+      await page.getByText('Rows 1 and 2 were joined for each column').waitFor();
+      await page.getByText('“day” as dates in the order day/month/year').waitFor();
+      await page.waitForSelector('#load');
+      await page.getByText('The file was checked: 2 rows would be added to public.paid.').waitFor();
+      assert.equal(await page.getByText('header_row').count(), 0);
+      await isAccessible(page, 'checked columns');
+      await load(page);
+      const [row] = await service.rows(
+        `SELECT day::text, pg_typeof("temp degC")::text AS temp, paid, "amount EUR"::text AS eur FROM paid ORDER BY 1 DESC`,
+      );
+      assert.deepEqual(row, { day: '2024-12-31', temp: 'numeric', paid: true, eur: '0.097' });
+      assert.equal((await service.rows('SELECT FROM paid')).length, 2);
+    }));
+
+  test('problems, two readings and a proposed column are shown in place of Load', () =>
+    inPage(async (page) => {
+      await service.rows('CREATE TABLE guests (guest_no bigint PRIMARY KEY); INSERT INTO guests VALUES (1)');
+      await drop(page, 'when.csv', 'n,when\n1,03/04/2024\n');
+      await page.getByText('The file was checked').waitFor();
+      assert.equal(await page.locator('#load').count(), 0);
+      await page.getByRole('button', { name: 'Read dates as day, month, year' }).click();
+      await page.waitForSelector('#load');
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await drop(page, 'guests.csv', 'No\n1\n');
+      await page.getByText('Choose what happens to the existing table.').waitFor();
+      await append(page, 'guests');
+      await page.getByText('proposed: similar name').waitFor();
+      await page.getByRole('button', { name: 'Show the problems' }).click();
+      await page.locator('.notice.bad', { hasText: '1 problem' }).waitFor();
+      assert.equal((await service.rows('SELECT FROM guests')).length, 1);
+    }));
+
+  test('columns are mapped to an existing table with the keyboard, and the next file with this header needs one click', () =>
+    inPage(
+      async (page) => {
+        await service.rows(
+          `CREATE TABLE customers (customer_no bigint, full_name text NOT NULL, created date, note text, code text NOT NULL DEFAULT '-')`,
+        );
+        await drop(page, 'october.csv', 'Cust No,Name,Created,Remark,Hint\n1,Ann,31/12/2024,x,y\n');
+        await append(page, 'customers');
+        await page.getByText('The table has no column for 2 columns of the file').waitFor();
+        await page.getByText('These columns of the table get nothing from the file: note, code.').waitFor();
+        await isAccessible(page, 'mapping');
+        assert.equal(await place(page, 'Cust No').inputValue(), ':customer_no');
+        assert.equal(await place(page, 'Name').inputValue(), ':full_name');
+        assert.equal(await place(page, 'Created').inputValue(), ':created');
+        await tabTo(page, /^Column of the table for Remark$/);
+        await page.keyboard.type('note');
+        await page.getByText('get nothing from the file: code.').waitFor();
+        await place(page, 'Hint').selectOption('none');
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.ok(width <= narrow.width, `the page is ${width} px wide`);
+        await page.click('#check');
+        await page.locator('.check-step .notice.good').waitFor();
+        await load(page);
+
+        await page.getByRole('button', { name: 'Load another file' }).click();
+        await drop(page, 'november.csv', 'Cust No,Name,Created,Remark,Hint\n2,Bob,30/11/2024,z,y\n');
+        await page.getByText('The settings of the last load of a file with this header are used.').waitFor();
+        await load(page);
+        const stored = await service.rows(
+          'SELECT customer_no::int, full_name, created::text, note FROM customers ORDER BY 1',
+        );
+        assert.deepEqual(
+          stored.map((row) => Object.values(row)),
+          [
+            [1, 'Ann', '2024-12-31', 'x'],
+            [2, 'Bob', '2024-11-30', 'z'],
+          ],
+        );
+      },
+      { scope: 'table:create table:load table:read', viewport: narrow },
+    ));
+
+  test('a column that is chosen twice is asked for again, and a new one is added to the table', () =>
+    inPage(async (page) => {
+      await service.rows('CREATE TABLE stock (sku text, pieces bigint)');
+      await drop(
+        page,
+        'stock.xlsx',
+        sheetOf(
+          [
+            ['sku', 'pieces', 'more'],
+            ['A1', 7, 1.5],
+          ],
+          'Stock',
+        ),
+      );
+      await append(page, 'stock');
+      await place(page, 'more').selectOption('pieces');
+      await page.getByText('Choose a column of the table for “pieces”, or leave it out.').waitFor();
+      await place(page, 'pieces').selectOption('pieces');
+      await place(page, 'more').selectOption('new');
+      await load(page);
+      const [row] = await service.rows('SELECT sku, pieces::int, more::text FROM stock');
+      assert.deepEqual(row, { sku: 'A1', pieces: 7, more: '1.5' });
+    }));
+});
