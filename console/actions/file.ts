@@ -18,7 +18,7 @@ export function chooseFile(page: Page, content: File): void {
   const kept = {
     target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
     isTargetChosen,
-      mayUseProfile: !isAgain,
+    mayUseProfile: !isAgain,
     ...(isAgain && { columns, target, rows, ...keptCorrections(page.state, content) }),
   };
   openFile(page, content, kept, isAgain ? reading : firstReading(kindOf(content.name)));
