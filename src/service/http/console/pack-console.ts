@@ -106,9 +106,11 @@ function addPackage(name: string, modules: Map<string, string>): string {
   return path;
 }
 
-/** Replaces types by white space and removes the lines that are then empty. */
+/** Replaces types by white space, and removes comments on lines of their own, a sixth of what a browser loads, and empty lines. */
 function withoutTypes(file: string): string {
-  return stripTypeScriptTypes(readFileSync(file, 'utf8')).replaceAll(/^\s*;?\s*\n/gm, '');
+  return stripTypeScriptTypes(readFileSync(file, 'utf8'))
+    .replaceAll(/^[ \t]*(?:\/\*\*[^]*?\*\/|\/\/.*)[ \t]*$/gm, '')
+    .replaceAll(/^\s*;?\s*\n/gm, '');
 }
 
 const importPattern = /(\bfrom\s*|^import\s*)(["'])([^"'\n]+)\2/gm;
