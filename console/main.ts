@@ -56,6 +56,10 @@ addEventListener('hashchange', () => {
   actions.open(routeOf(location.hash));
   document.getElementById('main')?.focus();
 });
+addEventListener('paste', ({ target, clipboardData }) => {
+  const isField = target instanceof Element && target.closest('input, textarea') !== null;
+  if (clipboardData && !isField) actions.paste(clipboardData);
+});
 // Without this, a file that is dropped outside its field would replace the page.
 for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
 addEventListener('beforeunload', (event) => {

@@ -24,6 +24,8 @@ export interface State {
   route: Route;
   step: Step;
   file: ChosenFile | undefined;
+  /** The names of the files that were dropped together with the file, and were not taken. */
+  otherFiles: string[];
   /** The parameters with which the file is read. */
   reading: Reading;
   inspection: Remote<Inspection>;
@@ -182,6 +184,8 @@ export interface ChosenFile {
   content: File;
   /** The password of an encrypted workbook. */
   password?: string;
+  /** The link from which the service fetches the file for each step. `content` is then empty. */
+  link?: string;
 }
 
 export interface Reading {
@@ -485,6 +489,7 @@ export function emptyWork() {
   return {
     step: 'file',
     file: undefined,
+    otherFiles: [],
     reading: emptyReading,
     inspection: { is: 'none' },
     isReadAgain: false,

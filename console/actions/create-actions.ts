@@ -7,6 +7,7 @@ import * as changeColumns from './change-columns.ts';
 import * as changes from './changes.ts';
 import * as check from './check.ts';
 import * as checkAlone from './check-alone.ts';
+import * as chooseFile from './choose-file.ts';
 import * as columns from './columns.ts';
 import * as corrections from './corrections.ts';
 import * as dialogs from './dialogs.ts';
@@ -26,6 +27,7 @@ import * as tableRows from './table-rows.ts';
 const steps = {
   ...signIn,
   ...pages,
+  ...chooseFile,
   ...file,
   ...columns,
   ...check,

@@ -1,28 +1,20 @@
-/** Step 1: the user chooses a file, and the service reads it. In step 2 the file may be read again with other parameters. */
+/** Step 1: the service reads the chosen file. In step 2 the file may be read again with other parameters. */
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
-import { keptCorrections } from '../derived/corrections.ts';
-import { firstReading, kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
+import {
+  firstReading,
+  kindOf,
+  proposedReading,
+  readingQuery,
+  readingWith,
+  sentFile,
+} from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { placed } from '../derived/mapping.ts';
-import { targetOf } from '../derived/target.ts';
 import { type ChosenFile, emptyWork, type Inspection, type Reading, type State } from '../state.ts';
 import { lookUpTarget, readProfiles, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
-
-export function chooseFile(page: Page, content: File): void {
-  const { reading, columns, target, rows, file, isTargetChosen } = page.state;
-  // A user who chooses a file of the same name again has corrected it, so the choices are kept.
-  const isAgain = file?.name === content.name;
-  const kept = {
-    target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
-    isTargetChosen,
-    mayUseProfile: !isAgain,
-    ...(isAgain && { columns, target, rows, ...keptCorrections(page.state, content) }),
-  };
-  openFile(page, content, kept, isAgain ? reading : firstReading(kindOf(content.name)));
-}
 
 /** Reads a file in place of the present one. @param kept the choices for it @returns the promise of `inspect` */
 export function openFile(
@@ -30,10 +22,12 @@ export function openFile(
   content: File,
   kept: Partial<State>,
   reading: Reading,
+  link?: string,
 ): Promise<boolean> {
   const { name, size } = content;
   forgetFile(page);
-  page.set({ file: { name, size, kind: kindOf(name), content }, ...kept });
+  const kind = link === undefined ? kindOf(name) : 'spreadsheet';
+  page.set({ file: { name, size, kind, content, ...(link !== undefined && { link }) }, ...kept });
   const inspected = inspect(page, reading);
   lookUpTarget(page);
   readTypes(page);
@@ -135,7 +129,7 @@ type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };
 /** Reads the file. If the user has chosen nothing and the service proposes another sheet or header row, the file is read with the proposal. */
 async function inspectProposed(client: Client, file: ChosenFile, reading: Reading, asked: Asked) {
   const ask = (one: Reading) =>
-    client.inspect({ ...readingQuery(one, file.kind), ...sentOf(file), ...asked });
+    client.inspect({ ...readingQuery(one, file.kind), ...sentFile(file), ...asked });
   let answer = await ask(reading);
   let taken = reading;
   const proposed =
@@ -156,10 +150,5 @@ export async function readCells(
   { sheet, ...where }: { sheet: string | undefined; range: string; signal?: AbortSignal },
 ): Promise<InspectedSpreadsheet> {
   const query = { ...(sheet && { sheet }), header: false, ...where };
-  return (await client.inspect({ ...query, ...sentOf(file) })) as InspectedSpreadsheet;
-}
-
-/** Returns the file in the form in which the client sends it. */
-function sentOf({ content: file, name, kind, password }: ChosenFile) {
-  return { file, name, kind, password };
+  return (await client.inspect({ ...query, ...sentFile(file) })) as InspectedSpreadsheet;
 }

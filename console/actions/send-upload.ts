@@ -1,5 +1,6 @@
 /** Sends the file as the page plans it, for a check or a load. */
 import type { Load, LoadedTable } from '../../client/client.ts';
+import { sentFile } from '../derived/file.ts';
 import { countedMissing } from '../derived/missing-rows.ts';
 import { uploadPlan } from '../derived/request.ts';
 import { jsonWithMembers } from '../file/json-with-members.ts';
@@ -17,7 +18,7 @@ export async function sendUpload(
   { state, client, connection }: Page,
   { onSent, ...options }: UploadOptions,
 ): Promise<Load | LoadedTable> {
-  const { content, name, password } = state.file!;
+  const { content } = state.file!;
   const { kind, schema, table, query, definition, patch } = uploadPlan(state);
   const sent = {
     ...(options.dry_run && countedMissing(state)),
@@ -29,13 +30,11 @@ export async function sendUpload(
     },
     schema,
     table,
-    name,
-    password,
+    ...sentFile(state.file!),
   };
-  if (kind === 'spreadsheet') return client.enqueue({ ...sent, file: content, kind, definition, patch });
+  if (kind === 'spreadsheet') return client.enqueue({ ...sent, definition, patch });
   // As a document, lines have the row numbers that corrections need: those without blank lines.
-  if (kind === 'json' && (definition ?? patch) === undefined)
-    return client.enqueue({ ...sent, file: content, kind });
+  if (kind === 'json' && (definition ?? patch) === undefined) return client.enqueue(sent);
   const file = await jsonWithMembers(content, kind, { table: definition, patch });
   return client.enqueue({ ...sent, file, kind: 'json' });
 }

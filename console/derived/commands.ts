@@ -5,7 +5,7 @@ import type { UploadPlan } from './request.ts';
 import { fileOfTable } from './table.ts';
 
 /** Returns the request of the page as a `curl` command. */
-export function curlText(plan: UploadPlan, fileName: string, origin: string): string {
+export function curlText(plan: UploadPlan, fileName: string, origin: string, link?: string): string {
   const operation = plan.kind === 'spreadsheet' ? 'excel' : 'json';
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(plan.query)) query.set(name, String(value));
@@ -19,7 +19,10 @@ export function curlText(plan: UploadPlan, fileName: string, origin: string): st
     // Without quotes, curl would end the file name at a semicolon.
     const name = fileName.replace(/["\\]/g, '\\$&');
     if (patch) lines.push(`--form-string ${shellWord(`patch=${patch}`)}`);
-    lines.push(`-F ${shellWord(`file=@"${name}"`)}`);
+    const source = JSON.stringify({ from_url: link });
+    lines.push(
+      `-F ${shellWord(link === undefined ? `file=@"${name}"` : `source=${source};type=application/json`)}`,
+    );
     if (definition) lines.push(`-F ${shellWord(`body={"table":${definition}};type=application/json`)}`);
   } else {
     const members = [['table', definition] as const, ['patch', patch] as const].filter(([, text]) => text);

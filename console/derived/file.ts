@@ -3,11 +3,38 @@ import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
 import { withoutDefaults } from '../parameters.ts';
 import { type ChosenFile, emptyReading, type Reading } from '../state.ts';
 import { fileParameterQuery } from './file-parameters.ts';
+import { sizeInWords } from './words.ts';
 
 /** Returns the kind of file for its name. Each name that is not of JSON counts as a spreadsheet, which the service recognizes by its content. */
 export function kindOf(name: string): ChosenFile['kind'] {
   if (/\.(json|geojson)$/i.test(name)) return 'json';
   return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'spreadsheet';
+}
+
+/** Returns the file in the form in which the client sends it. */
+export function sentFile({ content: file, name, kind, password, link }: ChosenFile) {
+  return link === undefined ? { file, name, kind, password } : { fromUrl: link, password };
+}
+
+/** Returns the size of the file, or the host from which it is fetched. */
+export function originOf({ size, link }: ChosenFile): string {
+  return link === undefined ? sizeInWords(size) : `from ${new URL(link).host}`;
+}
+
+/** Returns the link in a text; undefined: the text is none, or the user may not use links. */
+export function linkIn(text: string, scopes: string[]): string | undefined {
+  const link = text.trim();
+  return /^https?:\/\/\S+$/i.test(link) && URL.canParse(link) && mayUseLinks(scopes) ? link : undefined;
+}
+
+export function mayUseLinks(scopes: string[]): boolean {
+  return scopes.includes('load:from-url');
+}
+
+/** Returns the name of the file of a link, as the service names it if its server gives no other name. */
+export function nameOfLink(link: string): string {
+  const { pathname, hostname } = new URL(link);
+  return pathname.split('/').findLast((part) => part !== '') ?? hostname;
 }
 
 /** Returns the query parameters with which the file is read. Parameters that have their default value are left out. */

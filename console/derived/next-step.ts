@@ -5,7 +5,7 @@ import { planFaults, requestText } from './request.ts';
 import { isOpen } from './warnings.ts';
 import { plural } from './words.ts';
 
-/** A larger file is sent again only when the user asks for the check: the service does not keep a file that it has inspected. */
+/** A larger file, and one of a link, is read again only when the user asks for the check: the service does not keep a file that it has inspected. */
 const maxBytes = 8_000_000;
 
 /** Returns whether the last check, which may be running, is about the present request. */
@@ -25,6 +25,7 @@ export function checksItself(state: State): boolean {
     session.token !== undefined &&
     load === undefined &&
     file !== undefined &&
+    file.link === undefined &&
     file.size <= maxBytes &&
     inspection.is === 'ready' &&
     !isReadAgain &&

@@ -52,8 +52,27 @@ function page(state: State, actions: Actions): VNode {
     case 'one-load':
       return oneLoadView(state, actions);
     case 'load':
-      return h('div', { class: 'work' }, [stepsView(state, actions), stepView(state, actions)]);
+      return h('div', { class: 'work' }, [
+        stepsView(state, actions),
+        otherFiles(state),
+        stepView(state, actions),
+      ]);
   }
+}
+
+/** Says which of several dropped files was taken. */
+function otherFiles(state: State): VNode | false {
+  const { file, otherFiles: names } = state;
+  if (file === undefined || names.length === 0 || !['file', 'columns'].includes(shownStep(state)))
+    return false;
+  const others =
+    names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  return h('p', { class: 'notice warn' }, [
+    data(file.name),
+    ' was taken. Not taken: ',
+    data(others),
+    '. Load one file after the other.',
+  ]);
 }
 
 function stepView(state: State, actions: Actions): VNode {

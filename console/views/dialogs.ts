@@ -25,7 +25,7 @@ export function dialogView(state: State, actions: Actions): VNode | null {
       ]);
     }
     case 'curl': {
-      const text = curlText(uploadPlan(state), state.file?.name ?? 'file', serviceUrl);
+      const text = curlText(uploadPlan(state), state.file?.name ?? 'file', serviceUrl, state.file?.link);
       return modal('curl', 'The load as a command', onClose, [
         h('p', { class: 'hint' }, [
           'Put an access token into the variable TOKEN. The page never writes its own token into the command.',

@@ -43,6 +43,11 @@ export function repairView(state: State, load: string, table: string, actions: A
       'Download these rows, repair them, and drop the file here. It is read with the same settings, and its rows are added to the table.',
     ]),
     faultyRowsButtons(state, load, table, actions),
-    state.file && dropPlace(actions.chooseRepaired, 'Drop the repaired file here, or choose it', 'repaired'),
+    state.file &&
+      dropPlace(
+        (file) => actions.chooseRepaired(file),
+        'Drop the repaired file here, or choose it',
+        'repaired',
+      ),
   ]);
 }

@@ -1,6 +1,7 @@
 /** Step 1: choose a file. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
+import { mayUseLinks, originOf } from '../derived/file.ts';
 import { sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
@@ -11,7 +12,8 @@ const extensions =
   '.xlsx,.xlsm,.xls,.xlsb,.ods,.parquet,.csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,.zst,.br,.zip';
 
 /** What is shown until the service has read the columns of the file. */
-export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
+export function inspecting({ size, link }: ChosenFile, sentBytes: number): VNode[] {
+  if (link !== undefined) return [busy('The service fetches the file and reads all values.')];
   const isSent = sentBytes >= size;
   const sent = sizeInWords(Math.min(sentBytes, size));
   return [
@@ -25,7 +27,7 @@ export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
 }
 
 export function fileView(
-  { file, inspection, reading, target, isTargetChosen }: State,
+  { file, inspection, reading, target, isTargetChosen, session }: State,
   actions: Actions,
 ): VNode {
   return h('section', { class: 'file-step' }, [
@@ -40,14 +42,24 @@ export function fileView(
         '.',
         file === undefined && [' ', button('Choose another table', actions.forgetFile, { kind: 'quiet' })],
       ]),
-    dropPlace(actions.chooseFile, 'Drop a file here, or choose one', 'file'),
+    h('div', { class: 'file-ways' }, [
+      h('div', null, [
+        dropPlace(
+          (chosen, otherFiles) => actions.chooseFile(chosen, { otherFiles }),
+          'Drop a file here, or choose one',
+          'file',
+        ),
+        mayUseLinks(session.scopes) && linkField(actions.chooseLink),
+      ]),
+      whatFollows(actions),
+    ]),
     file &&
       inspection.is === 'busy' &&
       h('div', { class: 'card' }, [h('p', null, data(file.name)), inspecting(file, inspection.sentBytes)]),
     file &&
       inspection.is === 'failed' &&
       h('div', { class: 'stack' }, [
-        h('p', null, [data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`]),
+        h('p', null, [data(file.name), ` (${originOf(file)}) cannot be read.`]),
         needsPassword(inspection.failure)
           ? passwordField(inspection.failure, file.name, actions.openWith)
           : failureBox(
@@ -61,11 +73,62 @@ export function fileView(
   ]);
 }
 
+/** The field for the link of a file. */
+function linkField(chooseLink: (link: string) => void): VNode {
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    chooseLink(String(new FormData(form).get('link') ?? ''));
+  };
+  return h('form', { class: 'link-field', onSubmit: submit }, [
+    h('label', { class: 'field' }, [
+      h('span', { class: 'field-label' }, 'Or the link of a file'),
+      h('input', {
+        type: 'url',
+        name: 'link',
+        required: true,
+        autocomplete: 'off',
+        placeholder: 'https://…',
+        pattern: 'https?://.+',
+      }),
+    ]),
+    h('button', { type: 'submit', class: 'button' }, 'Fetch'),
+  ]);
+}
+
+/** Says what will happen to a file, and offers an example. */
+function whatFollows(actions: Actions): VNode {
+  return h('aside', { class: 'follows', 'aria-labelledby': 'follows-title' }, [
+    h('h2', { id: 'follows-title' }, 'What happens'),
+    h('ol', null, [
+      h('li', null, 'The service reads all values, and proposes the table, its columns and their types.'),
+      h('li', null, 'You choose the name of the table, and change what you like.'),
+      h('li', null, 'The check names every cell with a problem. Nothing is written until you load.'),
+    ]),
+    h('p', null, [
+      'You can also paste (Ctrl+V) cells that you have copied in a spreadsheet program, or the text of a CSV or JSON file.',
+    ]),
+    h('p', null, [
+      'No file at hand? ',
+      button('Try an example', actions.tryExample, { kind: 'quiet' }),
+      ' It is a workbook with titles above its header, and with a problem to fix.',
+    ]),
+  ]);
+}
+
 /** A place for a file. @param id the id of its input */
-export function dropPlace(onFile: (file: File) => void, title: string, id: string): VNode {
+export function dropPlace(
+  onFile: (file: File, otherFiles: string[]) => void,
+  title: string,
+  id: string,
+): VNode {
   const choose = (files: FileList | null | undefined): void => {
-    const [first] = files ?? [];
-    if (first) onFile(first);
+    const [first, ...others] = files ?? [];
+    if (first)
+      onFile(
+        first,
+        others.map(({ name }) => name),
+      );
   };
   const mark = (event: DragEvent, isOver: boolean): void => {
     if (event.type !== 'dragleave') event.preventDefault();

@@ -19,7 +19,7 @@ import { uploadParameters } from '../../client/parameters.ts';
 import { offeredChoices } from '../../console/derived/choices.ts';
 import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../../console/derived/columns.ts';
 import { curlText, psqlText } from '../../console/derived/commands.ts';
-import { readingQuery } from '../../console/derived/file.ts';
+import { linkIn, nameOfLink, readingQuery } from '../../console/derived/file.ts';
 import { fileParameters } from '../../console/derived/file-parameters.ts';
 import { canLeaveOut, fixesOf, withFix } from '../../console/derived/fixes.ts';
 import {
@@ -62,6 +62,7 @@ import { agoInWords, sizeInWords, withVisibleControls } from '../../console/deri
 import type { Failure, Warning } from '../../console/failure.ts';
 import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
 import { collectFile } from '../../console/file/collect-file.ts';
+import { pastedFile } from '../../console/file/pasted-file.ts';
 import { rowOfJson } from '../../console/file/row-of-json.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
 import {
@@ -221,6 +222,42 @@ test('the command quotes every name for the shell', () => {
     psqlText('public', `a"b'`),
     `psql "$DATABASE_URL" -c 'SELECT * FROM "public"."a""b'\\''" LIMIT 20'`,
   );
+});
+
+test('the command sends a link instead of a file', () => {
+  const link = "https://example.com/it's.csv?signature=1";
+  const text = curlText(uploadPlan(stateWith(changed(0, {}))), 'x', 'http://localhost', link);
+  assert.match(
+    text,
+    /-F 'source=\{"from_url":"https:\/\/example\.com\/it'\\''s\.csv\?signature=1"\};type=application\/json'/,
+  );
+});
+
+test('a pasted text becomes a file whose name says what it is', async () => {
+  const paste = (text: string, files: File[] = []) => pastedFile({ getData: () => text, files });
+  for (const [text, name] of [
+    ['a\tb\n1\t2', 'pasted.tsv'],
+    ['a\n1', 'pasted.csv'],
+    ['\n {"data": [{"a": 1}]}', 'pasted.json'],
+    ['[\n{"a": 1}\n]', 'pasted.json'],
+    ['{"a": 1}\r\n{"a": 2}', 'pasted.ndjson'],
+    ['{\n"a":\n{}}', 'pasted.json'],
+  ] as const) {
+    const file = paste(text)!;
+    assert.deepEqual([file.name, await file.text()], [name, text]);
+  }
+  const copied = new File(['x'], 'copied.xlsx');
+  assert.equal(paste('', [copied]), copied);
+  assert.equal(paste(' \n'), undefined);
+});
+
+test('a text is a link only if it is one URL and the user may use links', () => {
+  const scopes = ['load:from-url'];
+  assert.equal(linkIn(' https://example.com/a b ', scopes), undefined);
+  assert.equal(linkIn(' https://example.com/a.csv\n', scopes), 'https://example.com/a.csv');
+  assert.equal(linkIn('https://example.com/a.csv', []), undefined);
+  assert.equal(linkIn('file:///etc/passwd', scopes), undefined);
+  assert.deepEqual(['https://h/a/b.csv?x', 'https://h/a/', 'https://h'].map(nameOfLink), ['b.csv', 'a', 'h']);
 });
 
 test('problems are grouped by column and kind, with the counts of the service', () => {

@@ -2,11 +2,12 @@
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { offeredChoices } from '../../derived/choices.ts';
+import { originOf } from '../../derived/file.ts';
 import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
 import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
 import { decisionsOf, isOpen } from '../../derived/warnings.ts';
-import { plural, sizeInWords } from '../../derived/words.ts';
+import { plural } from '../../derived/words.ts';
 import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
@@ -26,7 +27,7 @@ export function columnsView(state: State, actions: Actions): VNode {
   return h('section', { class: 'columns-step' }, [
     h('div', { class: 'title-row' }, [
       h('h1', null, data(file.name)),
-      h('span', { class: 'dim' }, sizeInWords(file.size)),
+      h('span', { class: 'dim' }, data(originOf(file))),
       button('Choose another file', actions.chooseOtherFile, { kind: 'quiet' }),
     ]),
     inspection.is === 'busy' && inspecting(file, inspection.sentBytes),

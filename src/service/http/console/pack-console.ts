@@ -1,5 +1,5 @@
 /**
- * Makes the files of the console as browsers get them: modules without types, whose imports are paths, and the style sheet. It starts at
+ * Makes the files of the console as browsers get them: modules without types, whose imports are paths, the style sheet and the example. It starts at
  * `console/main.ts` and follows the imports, so it serves exactly the modules that the page needs.
  */
 import { createHash } from 'node:crypto';
@@ -27,6 +27,10 @@ export interface PackedConsole {
 }
 
 const moduleType = 'text/javascript; charset=utf-8';
+const otherFiles = [
+  ['console/style.css', 'text/css; charset=utf-8'],
+  ['examples/visits.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+] as const;
 const gzipped = promisify(gzip);
 
 /**
@@ -37,15 +41,15 @@ const gzipped = promisify(gzip);
 export async function packConsole(root: string): Promise<PackedConsole> {
   const modules = new Map<string, string>();
   readModules(root, join(root, 'console', 'main'), modules);
-  const texts = new Map([...modules].map(([path, text]) => [path, { type: moduleType, text }]));
-  const style = readFileSync(join(root, 'console', 'style.css'), 'utf8');
-  texts.set('console/style.css', { type: 'text/css; charset=utf-8', text: style });
+  const contents = new Map(
+    [...modules].map(([path, text]) => [path, { type: moduleType, bytes: Buffer.from(text) }]),
+  );
+  for (const [path, type] of otherFiles) contents.set(path, { type, bytes: readFileSync(join(root, path)) });
 
   const hash = createHash('sha256');
   const files = new Map<string, ConsoleFile>();
-  for (const [path, { type, text }] of texts) {
-    hash.update(path).update('\0').update(text).update('\0');
-    const bytes = Buffer.from(text);
+  for (const [path, { type, bytes }] of contents) {
+    hash.update(path).update('\0').update(bytes).update('\0');
     files.set(path, { type, bytes, packed: await gzipped(bytes, { level: 9 }) });
   }
   return { version: hash.digest('base64url').slice(0, 16), files, modules: [...modules.keys()] };
@@ -109,7 +113,7 @@ function addPackage(name: string, modules: Map<string, string>): string {
 /** Replaces types by white space, and removes comments on lines of their own, a sixth of what a browser loads, and empty lines. */
 function withoutTypes(file: string): string {
   return stripTypeScriptTypes(readFileSync(file, 'utf8'))
-    .replaceAll(/^[ \t]*(?:\/\*\*[^]*?\*\/|\/\/.*)[ \t]*$/gm, '')
+    .replaceAll(/^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[ \t]*$/gm, '')
     .replaceAll(/^\s*;?\s*\n/gm, '');
 }
 

@@ -1,0 +1,50 @@
+/** Step 1: the user chooses a file: from the machine, from the clipboard, from a link, or the example. */
+import { keptCorrections } from '../derived/corrections.ts';
+import { firstReading, kindOf, linkIn, nameOfLink } from '../derived/file.ts';
+import { shownStep } from '../derived/steps.ts';
+import { targetOf } from '../derived/target.ts';
+import { pastedFile } from '../file/pasted-file.ts';
+import { openFile } from './file.ts';
+import type { Page } from './page.ts';
+
+/** @param otherFiles the names of the files that came with it and are not taken */
+export function chooseFile(
+  page: Page,
+  content: File,
+  { otherFiles = [], link }: { otherFiles?: string[]; link?: string } = {},
+): void {
+  const { reading, columns, target, rows, file, isTargetChosen } = page.state;
+  // A user who chooses a file of the same name again has corrected it, so the choices are kept.
+  const isAgain = file?.name === content.name;
+  const kept = {
+    target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
+    isTargetChosen,
+    otherFiles,
+    mayUseProfile: !isAgain,
+    ...(isAgain && { columns, target, rows, ...keptCorrections(page.state, content) }),
+  };
+  openFile(page, content, kept, isAgain ? reading : firstReading(kindOf(content.name)), link);
+}
+
+/** Chooses the file of a link, which the service fetches. The service reads no JSON from links. */
+export function chooseLink(page: Page, text: string): void {
+  const link = linkIn(text, page.state.session.scopes);
+  if (link !== undefined) chooseFile(page, new File([], nameOfLink(link)), { link });
+}
+
+/** Takes what the user pastes on the first step: a link, a file, or the text of one. */
+export function paste(page: Page, clipboard: DataTransfer): void {
+  const { route, session } = page.state;
+  if (session.token === undefined || route.page !== 'load' || shownStep(page.state) !== 'file') return;
+  const link = linkIn(clipboard.getData('text/plain'), session.scopes);
+  const content = pastedFile(clipboard);
+  if (link !== undefined) chooseLink(page, link);
+  else if (content !== undefined) chooseFile(page, content);
+}
+
+/** Reads the example, which comes with the page. */
+export async function tryExample(page: Page): Promise<void> {
+  const answer = await fetch(new URL('../../examples/visits.xlsx', import.meta.url)).catch(() => undefined);
+  if (answer?.ok) chooseFile(page, new File([await answer.blob()], 'visits.xlsx'));
+  else page.say('The example cannot be read. Load the page again.');
+}
