@@ -204,8 +204,11 @@ describe('the console', { skip: noBrowser }, () => {
       await drop(page, 'ambiguous.csv', 'day,n\n03/04/2024,1\n');
       await page.getByRole('button', { name: 'Read dates as month, day, year' }).waitFor();
       await page.getByRole('button', { name: 'Read dates as day, month, year' }).click();
-      await page.locator('.grid-cell', { hasText: '2024-04-03' }).waitFor();
-      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await page.getByText('“day” as dates in the order day/month/year').waitFor();
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows('SELECT day::text FROM ambiguous'), [{ day: '2024-04-03' }]);
+      await page.getByRole('button', { name: 'Load another file' }).click();
       const amounts = [
         ['no', 'amount'],
         [1, '1.234,50'],
