@@ -58,7 +58,7 @@ async function outcomeOf(
   };
   const context = { pool: database.pool, transaction: {}, extraFunctions: [], limits, headSize, onPhase };
   try {
-    const loaded = await loadTable(context, request, input, new KnownTables());
+    const { tableOid: _, ...loaded } = await loadTable(context, request, input, new KnownTables());
     const { rows } = await database.pool.query('SELECT array_agg(loaded::text) AS rows FROM public.loaded');
     return JSON.stringify({ loaded, rows: rows[0].rows, reading: input.reading }, undefined, 1);
   } catch (error) {

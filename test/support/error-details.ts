@@ -60,6 +60,10 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
     'The password in the part password does not open the workbook. Passwords are case-sensitive. Send the right password, or remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
   'unsupported-file':
     'The file is a PDF document. Open it in a spreadsheet program, save it as .xlsx or .csv, and send the new file.',
+  'link-refused':
+    'The host 192.168.0.1 has no address, or one in a private or special network that WEBHOOK_PRIVATE_NETWORKS does not allow.',
+  'link-failed':
+    'The server 127.0.0.1:1 of the link did not send the whole file: the connection failed (ECONNREFUSED).',
   'idempotency-key-reused':
     'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
   'invalid-webhook':

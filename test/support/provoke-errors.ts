@@ -7,6 +7,7 @@ import { generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { encryptAgile } from './encrypt-workbook.ts';
+import { allowsFileServer, formOfLink } from './file-server.ts';
 import { freePort } from './free-port.ts';
 import { openSocket, rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
@@ -29,6 +30,7 @@ const limits = {
   MAX_QUEUED_BYTES_PER_SUBJECT: '1024',
   LOCK_TIMEOUT_MS: '200',
   BODY_IDLE_TIMEOUT_MS: '1000',
+  ...allowsFileServer,
 };
 
 /** Starts a service with tables for these requests. */
@@ -50,6 +52,13 @@ export async function startServiceForErrors(): Promise<TestService> {
 
 /** The errors that cannot be caused here: a full disk, and no file descriptors (connections.test.ts). */
 export const unprovoked: ErrorCode[] = ['storage-full', 'service-busy'];
+
+function link(url: string, about: string): Provocation {
+  return {
+    request: `POST /api/v1/table/new/upload/excel, with the link of a file ${about}`,
+    send: (service) => service.request('POST', '/table/new/upload/excel', { body: formOfLink(url) }),
+  };
+}
 
 function alter(query: string, table: string, headers: Record<string, string> = {}): Provocation {
   return {
@@ -266,6 +275,9 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'POST /api/v1/table/new, while another request with the same Idempotency-Key was running',
     send: sendWithKeyInUse,
   },
+  'link-refused': link('https://192.168.0.1/orders.csv', 'in a private network'),
+  // Nobody listens on this port.
+  'link-failed': link('http://127.0.0.1:1/orders.csv', 'of a server that is not there'),
   'idempotency-key-reused': {
     request: 'POST /api/v1/table/keyed, with the Idempotency-Key of another request',
     send: async (service) => {
