@@ -110,3 +110,26 @@ test('a member of a rule that a program writes on a column says where it belongs
   });
   assert.match(wrong.body.detail, /must be one of no action, restrict, cascade, set null, set default/);
 });
+
+test('a row without a match is named, also if an earlier row has no value', async () => {
+  await service.rows('CREATE TABLE others (id bigint PRIMARY KEY)');
+  const foreignKey = { name: '', column: 'r', reference_table: 'others', reference_column: 'id' };
+  const table = {
+    columns: columns(['id', 'bigint'], ['r', 'bigint']),
+    constraints: { primary_key: { name: '', columns: ['id'] }, foreign_keys: [foreignKey] },
+  };
+  for (const query of ['', '?faulty_rows=leave_out&max_faulty_rows=0']) {
+    const answer = await service.upload(
+      `/table/matched/upload/excel${query}`,
+      Buffer.from('id,r\n1,\n2,999\n'),
+      { table },
+    );
+    assert.equal(answer.status, 422, JSON.stringify(answer.body));
+    const found = answer.body.errors.map(({ row, column, code }: Record<string, unknown>) => [
+      row,
+      column,
+      code,
+    ]);
+    assert.deepEqual(found, [[2, 'r', 'no-such-reference']]);
+  }
+});

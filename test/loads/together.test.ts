@@ -304,6 +304,25 @@ test('the scopes and schemas of all tables are checked before the files arrive',
   assert.deepEqual([schema.status, schema.body.code], [403, 'schema-forbidden']);
 });
 
+test('a plan that is too long is refused without waiting for its end', async () => {
+  const long = 'x'.repeat(1024 * 1024 + 1);
+  const whole = await load([{ table: 'a', file: 'a', definition: long }], { a: 'x\n' });
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const begun = '--x\r\nContent-Disposition: form-data; name="plan"\r\n\r\n';
+  const endless = async (beginning: string) => {
+    const { readable: body, writable } = new TransformStream<Buffer>({}, { highWaterMark: 3 });
+    const writer = writable.getWriter();
+    for (const chunk of [beginning, long, long]) writer.write(Buffer.from(chunk)).catch(() => {});
+    const answer = await service.request('POST', '/api/v1/loads', { body, headers });
+    await writer.abort().catch(() => {});
+    return answer;
+  };
+  for (const answer of [whole, await endless(begun), await endless('')]) {
+    assert.equal(answer.status, 413, JSON.stringify(answer.body));
+    assert.match(answer.body.detail, /part plan is too long: the limit is 1 MiB\./);
+  }
+});
+
 test('a plan that makes no sense is refused by the name of what is wrong', async () => {
   const a = { table: 'a', file: 'a' };
   const many = Array.from({ length: 101 }, (_, n) => ({ table: `t${n}`, file: 'a' }));

@@ -105,7 +105,8 @@ async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): P
     return refuseUnstaged(client, target, refusal, copied.places, problems);
   }
   // The rows were sent by several COPYs, and a row of one COPY cannot refer to a row of a later one. If the rows are staged, one statement can move all of them.
-  const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
+  // The keys of a new table are added when it has all rows.
+  const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && !first.isOfKeys;
   const isMovedAgain = !first.staged && (isTooEarly || lacksSqlstate(refusal.error));
   const again = isMovedAgain ? await moveAtOnce(client, target, staged) : { refusal };
   if (again.moved) return stagedRows(client, load, staged, copied, again.moved);

@@ -49,8 +49,9 @@ const columns = {
 
 /** The columns that are written only once. */
 const fixed =
-  'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
-'id operation table_schema table_name dry_run owner subject role profile parts created_at'.split(' ');
+  'id operation table_schema table_name dry_run owner subject role profile parameters parts created_at'.split(
+    ' ',
+  );
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)

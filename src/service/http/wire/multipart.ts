@@ -157,6 +157,9 @@ export async function readForm(
   return { parts, password: passwordOf(parts.get('password')) };
 }
 
+/** The room for what comes before the content of the first part, and for the chunk that has its end. */
+const maxHeadBytes = 128 * 1024;
+
 /**
  * Reads the beginning of a form until its first part has ended, which must be this one.
  *
@@ -199,14 +202,16 @@ export async function readFirstPart(
   busboy.on('finish', () => first.reject(partError(name, 'missing-part', `The part ${name} is missing.`)));
   busboy.on('error', (error) => first.reject(asMultipartError(error)));
   const kept: Buffer[] = [];
-  while (!isRead) {
+  for (let bytes = 0; !isRead; ) {
     const { value, done } = await chunks.next();
+    bytes += value?.length ?? 0;
+    // The parser ends a part that is too long, or that never begins, only with the body.
+    const isTooLong = bytes > maxBytes + maxHeadBytes;
     if (done) busboy.end();
-    else {
-      kept.push(value);
-      await new Promise((resolve) => busboy.write(value, resolve));
-    }
-    if (done) break;
+    else if (isTooLong) first.reject(partTooLong(name, maxBytes));
+    if (done || isTooLong) break;
+    kept.push(value);
+    await new Promise((resolve) => busboy.write(value, resolve));
   }
   const part = await settled;
   busboy.removeAllListeners('file').destroy();
@@ -369,10 +374,9 @@ export function partError(name: string, code: ProblemCode, detail: string): AppE
   return wrongParameter(name.slice(0, 100), detail, { code });
 }
 
-function partTooLong(name: string, maxBodyPartBytes: number): AppError {
+function partTooLong(name: string, maxBytes: number): AppError {
   if (name === 'password')
     return limitExceeded('The part password is too long', maxPasswordLength, 'characters');
-  if (name === 'source') return limitExceeded('The part source is too long', maxSourceBytes, 'bytes');
-  if (name === 'patch') return limitExceeded('The part patch is too long', maxPatchBytes, 'bytes');
-  return limitExceeded('The part body is too long', maxBodyPartBytes, { setting: 'MAX_DEFINITION_BYTES' });
+  const unit = name === 'body' ? ({ setting: 'MAX_DEFINITION_BYTES' } as const) : 'bytes';
+  return limitExceeded(`The part ${name} is too long`, maxBytes, unit);
 }
