@@ -64,7 +64,10 @@ export async function admitPlanRequest(
   const admitted = await admitRequest(request, reply, context, undefined);
   const { grants, signal } = admitted;
   const body = bodyOfRequest(request, context, grants);
-  const { part, chunks } = await readFirstPart(body.headers, body.chunks(signal), planPart, maxPlanBytes);
+  const received = body.chunks(signal);
+  // A body whose reading has begun is given up with its answer, so that nothing waits for the rest of it.
+  reply.raw.once('close', () => received.return(undefined).catch(() => {}));
+  const { part, chunks } = await readFirstPart(body.headers, received, planPart, maxPlanBytes);
   const parts = await readPlan(part, signal);
   await admitPlan(parts, grants, signal);
   const tables = parts.map(({ schema, name: table }) => ({ schema, table }));
