@@ -17,7 +17,7 @@ const Body = Type.Object(
     title: 'PlanUpload',
     additionalProperties: filePart,
     description:
-      'A form. Its first part is `plan`; each other part is a file, with the name by which the plan names it.',
+      'A form. Its first part is `plan`; each other part is a file, with the name by which the plan names it, or a field `{"from_url": "https://…"}` with its link, as the part `source` of an upload.',
   },
 );
 

@@ -27,7 +27,7 @@ import {
   type PlannedQuery,
   readPlan,
 } from './plan.ts';
-import { type PlanFiles, planPart, receiveFiles, withRowsOf } from './plan-files.ts';
+import { completePlan, type PlanFiles, planPart, receiveFiles, withRowsOf } from './plan-files.ts';
 
 export const PlanQuery = Type.Object({
   dry_run: Type.Boolean({
@@ -45,8 +45,12 @@ export const loadTables: UploadOperation<PlannedQuery> = {
   withInput: () => Promise.reject(new Error('a plan has no single input')),
   load: loadPlan,
   readBody: async (context, body, signal) => {
-    const { files } = await receivePlan(context, body, signal);
+    const { files } = await receivePlan(context, { ...body, fetch: undefined }, signal);
     await files.close();
+  },
+  completeBody: async (_context, body, signal) => {
+    const { part, parts, chunks } = await readPlanOf(body, signal);
+    return completePlan(body, chunks(), part, { parts, signal });
   },
 };
 
@@ -138,9 +142,13 @@ async function receivePlan(
   body: Upload['body'],
   signal: AbortSignal,
 ): Promise<{ parts: PlannedPart[]; files: PlanFiles }> {
+  const { part, parts, chunks } = await readPlanOf(body, signal);
+  return { parts, files: await receiveFiles(context, body, chunks(), part, { parts, signal }) };
+}
+
+async function readPlanOf(body: Upload['body'], signal: AbortSignal) {
   const { part, chunks } = await readFirstPart(body.headers, body.chunks(signal), planPart, maxPlanBytes);
-  const parts = await readPlan(part, signal);
-  return { parts, files: await receiveFiles(context, body, chunks(), part, parts) };
+  return { part, parts: await readPlan(part, signal), chunks };
 }
 
 interface ReceivedPlan {

@@ -1,4 +1,5 @@
 /** Receives the files of a plan, and opens the rows of its tables. */
+import { randomUUID } from 'node:crypto';
 import { wrongParameter } from '../../../core/errors.ts';
 import { Spool } from '../../../readers/spool.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
@@ -8,8 +9,9 @@ import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { HttpContext } from '../context.ts';
 import { emptyCellsOf } from '../routes/upload-excel.ts';
 import type { Upload, UploadBody } from '../uploads/admit-upload.ts';
+import { endOfForm, headOfPart } from '../uploads/complete-form.ts';
 import { isSheetChosen, withOpenedFile } from '../uploads/spreadsheet.ts';
-import { partError, readForm } from '../wire/multipart.ts';
+import { linkOf, partError, readForm } from '../wire/multipart.ts';
 import { maxPlanBytes, type PlannedPart } from './plan.ts';
 
 /** The name of the part with the plan. It is the first one of the form. */
@@ -24,51 +26,113 @@ export interface PlanFiles {
   close(): Promise<void>;
 }
 
+/** Where the files of a form are written. */
+interface FormFiles {
+  /** Begins a file, when the one before has ended. */
+  open(name: string, sentName: string): Pick<Spool, 'write'>;
+}
+
 /**
- * Receives the files.
+ * Receives the files, and fetches those of links. A link is a field of the form, like the part `source` of an upload.
  *
  * @param plan the text of the plan, for the digest
- * @throws AppError `invalid-multipart`, `limit-exceeded`, `invalid-parameter` (a file is missing, unknown or sent twice)
+ * @throws AppError `invalid-multipart`, `limit-exceeded`, `invalid-parameter` (a file is missing, unknown or sent twice); the errors of `body.fetch`
  */
 export async function receiveFiles(
   { config: { limits } }: HttpContext,
   body: UploadBody,
   chunks: AsyncGenerator<Buffer>,
   plan: Buffer,
-  parts: PlannedPart[],
+  { parts, signal }: { parts: PlannedPart[]; signal: AbortSignal },
 ): Promise<PlanFiles> {
-  const wanted = new Set(parts.map(({ file }) => file));
-  const reserved = [planPart, 'password'].find((name) => wanted.has(name));
-  if (reserved !== undefined)
-    throw wrongParameter('plan', `A file of the plan cannot be named "${reserved}".`);
   const spools = new Map<string, Spool>();
   const names = new Map<string, string>();
   const close = async (): Promise<void> => {
     for (const spool of spools.values()) await spool.close();
   };
+  const open = (name: string, sentName: string): Spool => {
+    const spool = spools.get(name) ?? new Spool({ maxBytes: limits.maxBodyBytes });
+    spools.set(name, spool);
+    names.set(name, sentName);
+    return spool;
+  };
   try {
-    const { password } = await readForm(body, chunks, {
-      maxPartBytes: maxPlanBytes,
-      maxParts: wanted.size + 2,
-      names: [planPart, 'password', ...wanted],
-      openFile: (name, sentName) => {
-        if (!wanted.has(name)) return undefined;
-        const spool = spools.get(name) ?? new Spool({ maxBytes: limits.maxBodyBytes });
-        spools.set(name, spool);
-        names.set(name, sentName);
-        return spool;
-      },
-    });
-    const missing = [...wanted].find((name) => !spools.has(name));
-    if (missing !== undefined)
-      throw partError(missing, 'missing-part', `The file "${missing}" of the plan is missing in the form.`);
-    body.digest?.addToPart(planPart, plan);
-    body.digest?.endOfParts();
+    const password = await readFiles(body, chunks, plan, { parts, signal }, { open });
     return { spools, names, password, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/**
+ * Returns the form with the files of its links, for an asynchronous load (see complete-form.ts). The digest of the request has the links.
+ *
+ * @throws when it is read: the errors of `receiveFiles`
+ */
+export function completePlan(
+  body: UploadBody,
+  chunks: AsyncGenerator<Buffer>,
+  plan: Buffer,
+  planned: { parts: PlannedPart[]; signal: AbortSignal },
+): Pick<UploadBody, 'headers' | 'chunks' | 'digest'> {
+  const boundary = `tablewright-${randomUUID()}`;
+  const headers = { ...body.headers, 'content-type': `multipart/form-data; boundary=${boundary}` };
+  async function* form(): AsyncGenerator<Buffer> {
+    const { readable, writable } = new TransformStream<Buffer, Buffer>();
+    const writer = writable.getWriter();
+    const open = (name: string, sentName: string) => {
+      writer.write(headOfPart(boundary, name, sentName)).catch(() => {});
+      return writer;
+    };
+    const write = async (): Promise<void> => {
+      await open(planPart, planPart).write(plan);
+      const password = await readFiles(body, chunks, plan, planned, { open });
+      if (password !== undefined) await open('password', 'password').write(Buffer.from(password));
+      await writer.write(endOfForm(boundary));
+      await writer.close();
+    };
+    write().catch((error) => writer.abort(error));
+    yield* readable;
+  }
+  return { headers, chunks: form, digest: undefined };
+}
+
+/** Reads the parts of the form, and writes its files. Those of links come after the others. @returns the password */
+async function readFiles(
+  body: UploadBody,
+  chunks: AsyncGenerator<Buffer>,
+  plan: Buffer,
+  { parts, signal }: { parts: PlannedPart[]; signal: AbortSignal },
+  { open }: FormFiles,
+): Promise<string | undefined> {
+  const { digest } = body;
+  const wanted = new Set(parts.map(({ file }) => file));
+  const reserved = [planPart, 'password'].find((name) => wanted.has(name));
+  if (reserved !== undefined)
+    throw wrongParameter('plan', `A file of the plan cannot be named "${reserved}".`);
+  const { parts: sent, password } = await readForm(body, chunks, {
+    maxPartBytes: maxPlanBytes,
+    maxParts: wanted.size + 2,
+    names: [planPart, 'password', ...wanted],
+    isFile: (name) => wanted.has(name),
+    openFile: open,
+    mayLink: true,
+  });
+  for (const name of wanted) {
+    const source = sent.get(name);
+    if (!sent.has(name))
+      throw partError(name, 'missing-part', `The file "${name}" of the plan is missing in the form.`);
+    if (source === undefined) continue;
+    const link = linkOf(name, source);
+    digest?.addToPart(name, source);
+    const fetched = await body.fetch?.(link, signal);
+    const file = open(name, fetched?.name ?? '');
+    for await (const chunk of fetched?.chunks ?? []) await file.write(chunk);
+  }
+  digest?.addToPart(planPart, plan);
+  digest?.endOfParts();
+  return password;
 }
 
 /** Opens the rows of one table for `use`. The file stays, because other tables may use it. */

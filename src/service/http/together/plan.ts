@@ -27,7 +27,7 @@ const refused: Record<string, string> = {
   dry_run: 'It is for the whole plan: send it in the URL, as in ?dry_run=true.',
   profile: 'Write the parameters of the profile into the plan.',
   misfits: 'Widen the columns first (PUT), or load the table alone.',
-  from_url: 'Send the file as a part of the form, and name it in `file`.',
+  from_url: 'Send {"from_url": "https://…"} as a part of the form, and name it in `file`.',
   patch: 'Correct the file, or load the table alone.',
 };
 
@@ -52,7 +52,8 @@ const PlannedTableSchema = Type.Object(
   {
     table: Type.String({ description: 'The name of the table.', examples: ['orders'] }),
     file: Type.String({
-      description: 'The name of the part of the form with the file. Several tables may use the same file.',
+      description:
+        'The name of the part of the form with the file, or with its link. Several tables may use the same file.',
       examples: ['orders.csv'],
     }),
     definition: Type.Optional(UploadDefinitionSchema),

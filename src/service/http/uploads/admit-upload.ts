@@ -71,12 +71,12 @@ export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
     upload: Upload<Query>,
     use: (input: LoadInput) => Promise<KeptAnswer>,
   ): Promise<KeptAnswer>;
-  /** Returns the body with everything that it refers to, to store it. Default: the body has everything. */
+  /** Returns the body with everything that it refers to, to store it. Without `digest`, the digest of the request is computed meanwhile. Default: the body has everything. */
   completeBody?(
     context: HttpContext,
     body: UploadBody,
     signal: AbortSignal,
-  ): Promise<Pick<UploadBody, 'headers' | 'chunks'>>;
+  ): Promise<Pick<UploadBody, 'headers' | 'chunks'> & Partial<Pick<UploadBody, 'digest'>>>;
   /** Loads the rows and answers. Default: `loadUpload`. */
   load?(context: HttpContext, upload: Upload, keeper: AnswerKeeper): Promise<KeptAnswer>;
   /** Reads the whole body of a repeated request, only to compute its digest. */

@@ -67,16 +67,24 @@ async function* formWith(
   fetch: () => Promise<FetchedFile>,
   boundary: string,
 ): AsyncGenerator<Buffer> {
-  // With a file name, a part may be longer than a field.
-  const head = (part: string, fileName = part) =>
-    Buffer.from(
-      `\r\n--${boundary}\r\nContent-Disposition: form-data; name="${part}"; filename="${fileName}"\r\n\r\n`,
-    );
   for (const [name, content] of Object.entries({ body, patch, password })) {
-    if (content !== undefined) yield Buffer.concat([head(name), Buffer.from(content as Buffer)]);
+    if (content !== undefined)
+      yield Buffer.concat([headOfPart(boundary, name, name), Buffer.from(content as Buffer)]);
   }
   const { name, chunks } = await fetch();
-  yield head('file', name.replaceAll(/["\\]/g, encodeURIComponent));
+  yield headOfPart(boundary, 'file', name);
   yield* chunks;
-  yield Buffer.from(`\r\n--${boundary}--\r\n`);
+  yield endOfForm(boundary);
+}
+
+/** Returns what comes before the content of a part. With a file name, a part may be longer than a field. */
+export function headOfPart(boundary: string, part: string, fileName: string): Buffer {
+  const [name, sentName] = [part, fileName].map((text) => text.replaceAll(/["\\\r\n]/g, encodeURIComponent));
+  return Buffer.from(
+    `\r\n--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${sentName}"\r\n\r\n`,
+  );
+}
+
+export function endOfForm(boundary: string): Buffer {
+  return Buffer.from(`\r\n--${boundary}--\r\n`);
 }

@@ -67,8 +67,8 @@ export async function readSpreadsheetUpload(
     maxPartBytes: maxBodyPartBytes,
     maxParts: 10,
     names: partNames,
-    openFile: (name, sentName) => {
-      if (name !== 'file') return undefined;
+    isFile: (name) => name === 'file',
+    openFile: (_name, sentName) => {
       fileName = sentName;
       onFileName?.(sentName);
       return file;
@@ -95,9 +95,14 @@ export interface FormParts {
   maxParts: number;
   /** The names of the parts. */
   names: readonly string[];
-  /** Returns the spool for the part, which is a file; undefined: it is not one. */
-  openFile: (name: string, sentName: string) => Spool | undefined;
+  isFile: (name: string) => boolean;
+  /** Returns where the content of a file is written. It is called when the files before have been written. */
+  openFile: (name: string, sentName: string) => FileWriter;
+  /** Whether a part that is a file may be a link instead: a field with the JSON of the part `source`. */
+  mayLink?: boolean;
 }
+
+type FileWriter = Pick<Spool, 'write'>;
 
 export interface ReadForm {
   /** The parts; undefined: the content is in the spool of the file. */
@@ -114,10 +119,11 @@ export interface ReadForm {
 export async function readForm(
   { headers, parameters, digest }: FormBody,
   chunks: AsyncIterable<Buffer>,
-  { maxPartBytes, maxParts, names, openFile }: FormParts,
+  { maxPartBytes, maxParts, names, isFile, openFile, mayLink }: FormParts,
 ): Promise<ReadForm> {
   const taken: Parts = new Map();
   const busboy = openBusboy(headers, maxPartBytes, maxParts);
+  let written = Promise.resolve<undefined>(undefined);
   const maxBytesOf = (name: string): number => limitsOfParts[name] ?? maxPartBytes;
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
@@ -126,16 +132,18 @@ export async function readForm(
   busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
     orDestroy(busboy, () =>
       receive(name, () => {
-        const file = openFile(name, sentName);
-        return file === undefined
-          ? collectPart(name, stream, maxBytesOf(name))
-          : spoolPart(stream, file, (chunk) => digest?.addToPart(name, chunk));
+        if (!isFile(name)) return collectPart(name, stream, maxBytesOf(name));
+        stream.on('error', () => {});
+        written = written.then(() =>
+          spoolPart(stream, openFile(name, sentName), (chunk) => digest?.addToPart(name, chunk)),
+        );
+        return written;
       }),
     );
   });
   busboy.on('field', (name: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
     orDestroy(busboy, () => {
-      if (names.includes(name) && openFile(name, '') !== undefined) {
+      if (!mayLink && isFile(name)) {
         throw partError(name, 'not-a-file', `The part ${name} must be sent as a file (with a filename).`);
       }
       receive(name, async () => {
@@ -293,7 +301,7 @@ function orDestroy(busboy: BusboyInstance, act: () => void): void {
 
 async function spoolPart(
   stream: BusboyFileStream,
-  file: Spool,
+  file: FileWriter,
   onChunk: (chunk: Buffer) => void,
 ): Promise<undefined> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -324,7 +332,7 @@ async function fetchPart(
     throw partError('source', 'repeated-part', 'Send either the part file or the part source.');
   if (fetch === undefined)
     throw partError('source', 'unknown-part', 'A form with a part source is too long.');
-  const fetched = await fetch(linkOf(source));
+  const fetched = await fetch(linkOf('source', source));
   for await (const chunk of fetched?.chunks ?? []) {
     digest?.addToPart('file', chunk);
     await file.write(chunk);
@@ -332,8 +340,8 @@ async function fetchPart(
   return fetched?.name ?? '';
 }
 
-/** @throws AppError `invalid-parameter`, which does not show the link */
-function linkOf(source: Buffer): string {
+/** Returns the link of a part. @throws AppError `invalid-parameter`, which does not show the link */
+export function linkOf(part: string, source: Buffer): string {
   let sent: unknown;
   try {
     sent = JSON.parse(source.toString('utf8'));
@@ -342,7 +350,7 @@ function linkOf(source: Buffer): string {
   }
   const { from_url: link, ...others } = (sent ?? {}) as Record<string, unknown>;
   if (typeof link === 'string' && Object.keys(others).length === 0) return link;
-  throw partError('source', 'wrong-type', 'The part source must be like {"from_url": "https://…"}.');
+  throw partError(part, 'wrong-type', `The part ${part} must be like {"from_url": "https://…"}.`);
 }
 
 async function collectPart(name: string, stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {
