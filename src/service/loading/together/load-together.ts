@@ -13,6 +13,7 @@ import type { AppError, Warning } from '../../../core/errors.ts';
 import { withSavepoint } from '../../postgres/savepoints.ts';
 import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
 import { addForeignKeys } from '../../tables/change/alter/add-foreign-keys.ts';
+import { workSequentiallyTogether } from '../../tables/distribution/place-table.ts';
 import { readSchemaVersion } from '../../tables/loading/schema-version.ts';
 import { readRowRules } from '../../tables/rules/row-rules.ts';
 import { describeLoaded, endUnlessRenamed, resultOf } from '../end-load.ts';
@@ -93,6 +94,7 @@ async function loadWithin(
   signal: AbortSignal,
   committing: (loaded: LoadedTable[]) => void,
 ): Promise<LoadedTable[]> {
+  await client.query(workSequentiallyTogether);
   const versions = await readVersions(client, parts);
   const byName = parts.toSorted((a, b) => (tableKey(a.schema, a.name) < tableKey(b.schema, b.name) ? -1 : 1));
   await lockTables(client, byName, signal);

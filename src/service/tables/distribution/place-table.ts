@@ -1,6 +1,7 @@
 /** Returns the statements that let Citus distribute a new table. */
 import { maxIdentifierBytes } from '../../../core/identifiers.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { hasCitus } from '../../postgres/citus/session-settings.ts';
 import { quoteLiteral } from '../../postgres/sql.ts';
 import type { Placement } from './placement.ts';
 
@@ -24,6 +25,9 @@ export function distribute(relation: string, placement: Placement | undefined): 
 
 /** For the rest of the transaction, lets Citus use one connection to each node for a statement (sequential mode). */
 export const workSequentially = qualified`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
+
+/** Does this for several tables, if the database has Citus. After a parallel COPY into one table, Citus distributes no other table, and checks no foreign key to it. */
+export const workSequentiallyTogether = qualified`SELECT pg_catalog.set_config('citus.multi_shard_modify_mode', 'sequential', true) WHERE ${hasCitus}`;
 
 /**
  * The maximum length in bytes of a table name with which PostgreSQL need not shorten the names of its shards' types. A shard has
