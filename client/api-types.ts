@@ -2012,7 +2012,7 @@ export interface components {
        */
       table: string;
       /**
-       * @description The name of the part of the form with the file. Several tables may use the same file.
+       * @description The name of the part of the form with the file, or with its link. Several tables may use the same file.
        * @example orders.csv
        */
       file: string;
@@ -2162,7 +2162,7 @@ export interface components {
     LoadPlan: {
       tables: components['schemas']['PlannedTable'][];
     };
-    /** @description A form. Its first part is `plan`; each other part is a file, with the name by which the plan names it. */
+    /** @description A form. Its first part is `plan`; each other part is a file, with the name by which the plan names it, or a field `{"from_url": "https://…"}` with its link, as the part `source` of an upload. */
     PlanUpload: {
       plan: components['schemas']['LoadPlan'];
       /**
