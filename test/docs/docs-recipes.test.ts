@@ -35,8 +35,8 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('there are at least twenty recipes, each with a file, a request, and an answer or rows', () => {
-  assert.ok(recipes.length >= 20, `there are ${recipes.length}`);
+test('there are at least fifteen recipes, each with a file, a request, and an answer or rows', () => {
+  assert.ok(recipes.length >= 15, `there are ${recipes.length}`);
   for (const { title, steps } of recipes) {
     const kinds = steps.map(({ kind }) => kind);
     assert.ok(kinds.includes('file') && kinds.includes('request'), title);

@@ -15,21 +15,25 @@ const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'tokens.
 const rows = rowsUnder(
   page,
   '| operation | parameters | table | scopes | schema | privileges of the role |',
-).map(([operation, parameters, table, scopes, schema, privileges]) => ({
-  title: [operation, ...codeOf(parameters!)].join(' with '),
-  operation: operation!,
-  parameters: codeOf(parameters!).join(''),
-  table: table!,
-  scopes: codeOf(scopes!),
-  hasSchema: schema === 'yes',
-  privileges: privileges === '–' ? [] : privileges!.split(', '),
-}));
+).flatMap(([operations, parameters, table, scopes, schema, privileges]) =>
+  operations!.split(', ').map((operation) => ({
+    title: [operation, ...codeOf(parameters!)].join(' with '),
+    operation,
+    parameters: codeOf(parameters!).join(''),
+    table: table!,
+    scopes: codeOf(scopes!),
+    hasSchema: schema === 'yes',
+    privileges: privileges === '–' ? [] : privileges!.split(', '),
+  })),
+);
 type Row = (typeof rows)[number];
 
 const loadRows = rowsUnder(
   page,
   '| operation | load of the same subject | load of another subject | load in a schema that the token may not use |',
-).map(([operation, own, others, elsewhere]) => ({ operation: operation!, own, others, elsewhere }));
+).flatMap(([operations, own, others, elsewhere]) =>
+  operations!.split(', ').map((operation) => ({ operation, own, others, elsewhere })),
+);
 
 const columns = [
   { name: 'a', type: 'integer' },
