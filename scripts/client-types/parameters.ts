@@ -78,9 +78,7 @@ export function parametersPage(): string {
   const groups = Map.groupBy(allParameters, ([, { group }]) => group);
   return `# Parameters
 
-Uploads and inspections have these query parameters. In a URL, write a space as \`%20\`. A parameter that an endpoint does not have is refused (422 \`invalid-parameter\`), because a misspelled \`dry_run\` must not load rows. Only Inspect Excel ignores the parameters that only uploads have, so you can send it the query of an upload.
-
-On the command line \`if_exists\` is \`--if-exists\`: [command-line.md](command-line.md).
+The query parameters of uploads and inspections. In a URL, write a space as \`%20\`. A parameter that an endpoint does not have is refused. Only Inspect Excel ignores the parameters that only uploads have. On the command line \`if_exists\` is \`--if-exists\`.
 
 ${[...groups].map(([group, rows]) => sectionOf(group, rows)).join('\n\n')}
 

@@ -44,7 +44,7 @@ const plainRowsUnder = (head: string) =>
   rowsUnder(page, head).map((row) => row.map((cell) => cell.replaceAll('`', '')));
 
 const values = plainRowsUnder('| in the file | number format | in the table | type |');
-test('the page has cells to try', () => assert.ok(values.length >= 16));
+test('the page has cells to try', () => assert.ok(values.length >= 12));
 
 for (const [value, format, stored, type] of values) {
   test(`${value} as ${format} is ${stored}`, async () => {

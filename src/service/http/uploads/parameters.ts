@@ -49,51 +49,51 @@ export const parameters = {
   profile: parameter('Table', everywhere, optionalText(), {
     value: 'NAME',
     short: 'the saved profile whose parameters apply',
-    long: 'The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one.',
+    long: 'The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win.',
     byDefault: 'none',
   }),
   primary_key: parameter('Table', uploads, optionalText(), {
     value: 'COLUMNS',
     short: 'the columns of the primary key of a new table: order_no,line',
-    long: 'For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name.',
+    long: 'For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. An existing table must already have this key.',
     byDefault: 'none',
   }),
   rename: parameter('Table', uploads, optionalText(), {
     value: 'PAIRS',
     short: 'new names of columns: "Order no:order_no,Total:total"',
-    long: 'New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`.',
+    long: 'New names for headers or keys: `Order no:order_no,Total:total`. In lists of names, write a backslash before a comma, colon or backslash. A header matches exactly or else ignoring case; a JSON key must match exactly.',
     byDefault: 'none',
   }),
   extra_columns: parameter('Table', uploads, oneOf('fail', 'ignore', 'add'), {
     value: 'WHAT',
     short: 'what happens to columns that the table lacks',
-    long: 'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
+    long: 'Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
   }),
   provenance: parameter('Table', uploads, optionalText(), {
     value: 'PAIRS',
     short: 'columns that say where a row came from: load_id:_load,source_row:_row',
-    long: 'Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name.',
+    long: 'Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`.',
     byDefault: 'none',
   }),
   misfits: parameter('Existing table', uploads, oneOf('fail', 'widen', 'widen_text'), {
     value: 'WHAT',
     short: 'what happens to values that do not fit',
-    long: 'What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`.',
+    long: 'Values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, such as `bigint` or `varchar(8)`. `widen_text`: also `text`. It needs `if_exists=append` or `truncate`, and the scope `table:alter`.',
   }),
   if_exists: parameter('Existing table', uploads, oneOf('fail', 'append', 'truncate', 'replace'), {
     value: 'WHAT',
     short: 'what happens to an existing table',
-    long: 'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names.',
+    long: 'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names.',
   }),
   if_missing: parameter('Existing table', uploads, oneOf('create', 'fail'), {
     value: 'WHAT',
     short: 'what happens if there is no such table',
-    long: 'What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.',
+    long: 'What to do if there is no such table. `create`: make it (scope `table:create`). `fail`: 404. It needs `if_exists=append`, `truncate` or `replace`.',
   }),
   on_conflict: parameter('Existing table', uploads, oneOf('fail', 'skip', 'update'), {
     value: 'WHAT',
     short: 'what happens to a row whose key exists',
-    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted.',
+    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.',
   }),
   conflict_key: parameter('Existing table', uploads, optionalText(), {
     value: 'COLUMNS',
@@ -104,62 +104,62 @@ export const parameters = {
   missing_rows: parameter('Existing table', uploads, optionalText(), {
     value: 'WHAT',
     short: 'rows of the table that the upload lacks: keep, delete or mark:COLUMN',
-    long: 'What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`.',
+    long: 'Rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column, until they return. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`.',
     byDefault: 'the rows stay, and are not counted',
   }),
   max_missing_rows: parameter('Existing table', uploads, Type.Optional(RowLimitSchema), {
     value: 'COUNT',
     short: 'how many rows may be missing: 500, or 5%. Default: 10%',
-    long: 'With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409.',
+    long: 'With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared: `500`, `10%` (in a URL `10%25`). If more are missing: 409.',
     byDefault: '`10%`',
   }),
   missing_within: parameter('Existing table', uploads, optionalText(), {
     value: 'COLUMNS',
     short: 'only compare rows whose values in these columns occur: region,month',
-    long: 'With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns.',
+    long: 'With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing: `region,month`. NULL equals NULL.',
     byDefault: 'none, so all rows can be missing',
   }),
   dry_run: parameter('Rows with problems', uploads, Type.Boolean({ default: false }), {
     short: 'load and check everything, then roll it back',
-    long: 'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
+    long: 'true: the load is done and checked, and then rolled back.',
   }),
   faulty_rows: parameter('Rows with problems', uploads, oneOf('fail', 'leave_out'), {
     value: 'WHAT',
     short: 'what happens to rows with problems',
-    long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays.',
+    long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded.',
   }),
   max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(RowLimitSchema), {
     value: 'COUNT',
     short: 'how many rows may be left out: 50, or 1%',
-    long: 'With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded.',
+    long: 'With `faulty_rows=leave_out`: how many rows may be left out, or a share of the rows such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded.',
     // An answer lists this many problems, so with the default it names each row that is left out.
     byDefault: 100,
   }),
   values: parameter('Reading texts', everywhere, oneOf('strict', 'natural'), {
     value: 'HOW',
     short: 'how dates and numbers are read',
-    long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide.',
+    long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide.',
   }),
   languages: parameter('Reading texts', everywhere, optionalText(), {
     value: 'TAGS',
     short: 'languages of the names of months: de,fr',
-    long: 'Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10.',
+    long: 'Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10.',
     byDefault: 'English only',
   }),
   all_text: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
     short: 'load every inferred column as text',
-    long: 'true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types.',
+    long: 'true: every column whose type would be inferred is `text`.',
   }),
   null_values: parameter('Reading texts', everywhere, optionalText(), {
     value: 'TEXTS',
     short: 'texts that mean NULL: N/A,-',
-    long: 'Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text.',
+    long: 'Texts that mean NULL, separated by commas, case-sensitive: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text.',
     byDefault: 'none',
   }),
   date_order: parameter('Reading texts', everywhere, oneOf('iso', 'dmy', 'mdy', 'ymd'), {
     value: 'ORDER',
     short: 'the order of the parts of dates',
-    long: 'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.',
+    long: 'The order of day, month and year in dates such as `21/11/2026`, `21.11.26` or `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.',
   }),
   decimal_sign: parameter('Reading texts', everywhere, oneOf('.', ','), {
     value: 'SIGN',
@@ -173,17 +173,17 @@ export const parameters = {
   }),
   trim: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
     short: 'remove white space around texts',
-    long: 'true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL.',
+    long: 'true: white space around a text is removed, including invisible and control characters.',
   }),
   rows_at: parameter('JSON', json, optionalText(), {
     value: 'POINTER',
     short: 'where the rows are: /response/items',
-    long: 'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`.',
+    long: 'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. Of the rest only a definition in its member `table` is used.',
     byDefault: 'the rows are in `data`, or the document is the array',
   }),
   flatten: parameter('JSON', json, Type.Boolean({ default: false }), {
     short: 'make columns of the members of nested objects',
-    long: 'true: the members of nested objects are columns: `{"a": {"b": 1}}` has the column `a_b`. Arrays remain values. An object goes as a whole into a `json` or `jsonb` column of its name, unless the table has columns for its members.',
+    long: 'true: the members of nested objects are columns: `{"a": {"b": 1}}` has the column `a_b`. Arrays remain values.',
   }),
   flatten_separator: parameter('JSON', json, optionalText(), {
     value: 'TEXT',
@@ -194,13 +194,13 @@ export const parameters = {
   file_in_zip: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'NAME',
     short: 'which file of a zip file is read',
-    long: 'The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter.',
+    long: 'The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`.',
     byDefault: 'the only file, or the only one with the extension of a table',
   }),
   sheet: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'SHEET',
     short: 'the name or number of the sheet, or auto',
-    long: 'The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why.',
+    long: 'The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why.',
     byDefault: 'the first visible sheet',
   }),
   header_row: parameter(
@@ -210,7 +210,7 @@ export const parameters = {
     {
       value: 'ROW',
       short: 'the row with the column names, or auto',
-      long: 'The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out.',
+      long: 'The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why.',
       byDefault: 'the first row that has a value',
     },
   ),
@@ -221,12 +221,12 @@ export const parameters = {
     {
       value: 'COUNT',
       short: 'how many rows are the header',
-      long: 'The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself.',
+      long: 'The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`.',
     },
   ),
   header: parameter('Spreadsheets', spreadsheets, Type.Boolean({ default: true }), {
     short: 'whether there is a header',
-    long: 'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',
+    long: 'false: the first row is data, and the columns are named `column_A`, `column_B`, …',
   }),
   range: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'CELLS',
@@ -237,29 +237,29 @@ export const parameters = {
   table_range: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'NAME',
     short: 'the name of an Excel table, or cells with their sheet',
-    long: "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`.",
+    long: "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. The totals row of a table is left out. Not with `range`.",
     byDefault: 'all cells',
   }),
   hidden: parameter('Spreadsheets', spreadsheets, oneOf('read', 'skip'), {
     value: 'WHAT',
     short: 'hidden rows and columns',
-    long: 'Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.',
+    long: 'Hidden rows and columns, also rows that a filter hides. `read`: with a warning. `skip`: they are left out.',
   }),
   footer: parameter('Spreadsheets', spreadsheets, oneOf('read', 'skip'), {
     value: 'WHAT',
     short: 'rows after the first empty row',
-    long: 'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
+    long: 'The rows below the first empty row after the data began. `skip`: they are left out, with a warning.',
   }),
   fill_down: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'COLUMNS',
     short: 'columns whose empty cells take the value above: region,year',
-    long: 'The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name.',
+    long: 'The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes.',
     byDefault: 'none',
   }),
   column_names: parameter('Spreadsheets', spreadsheets, oneOf('exact', 'snake_case'), {
     value: 'HOW',
     short: 'how headers become names',
-    long: 'How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`.',
+    long: 'How headers become names. `exact`: without outer space. `snake_case`: `Site no` becomes `site_no`.',
   }),
   cell_errors: parameter('Spreadsheets', spreadsheets, oneOf('fail', 'null'), {
     value: 'WHAT',
@@ -287,7 +287,7 @@ export const parameters = {
   quotes: parameter('Text files', spreadsheets, oneOf('repair', 'strict'), {
     value: 'WHAT',
     short: 'wrong quotation marks within fields',
-    long: 'For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem.',
+    long: 'For text files: quotation marks that are not doubled in a quoted field, or single at its beginning. `repair`: they are read as text, with a warning, if only one reading gives the row and the next one as many fields as the header has. `strict`: each is a problem.',
   }),
   escape: parameter('Text files', spreadsheets, Type.Optional(choice(['\\', 'none'], {})), {
     value: 'SIGN',
@@ -298,19 +298,19 @@ export const parameters = {
   quoted: parameter('Text files', spreadsheets, oneOf('any', 'text', 'exact'), {
     value: 'WHAT',
     short: 'what values in quotes are',
-    long: 'For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.',
+    long: 'For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.',
   }),
   encoding: parameter('Text files', spreadsheets, optionalText(), {
     value: 'NAME',
     short: 'the encoding, such as windows-1250',
-    long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused.',
+    long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`.',
     byDefault:
       'detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252',
   }),
   comment: parameter('Text files', spreadsheets, optionalText(), {
     value: 'SIGN',
     short: 'lines that begin with this sign are left out',
-    long: 'For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file.',
+    long: 'For text files: lines that begin with this ASCII character, such as `#`, are left out.',
     byDefault: 'none',
   }),
 };
