@@ -2022,60 +2022,60 @@ export interface components {
        * @example public
        */
       schema?: string;
-      /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
+      /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. An existing table must already have this key. Default: none. */
       primary_key?: string;
-      /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
+      /** @description New names for headers or keys: `Order no:order_no,Total:total`. In lists of names, write a backslash before a comma, colon or backslash. A header matches exactly or else ignoring case; a JSON key must match exactly. Default: none. */
       rename?: string;
       /**
-       * @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.
+       * @description Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.
        * @enum {string}
        */
       extra_columns?: 'fail' | 'ignore' | 'add';
-      /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
+      /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. Default: none. */
       provenance?: string;
       /**
-       * @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names.
+       * @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names.
        * @enum {string}
        */
       if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
       /**
-       * @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.
+       * @description What to do if there is no such table. `create`: make it (scope `table:create`). `fail`: 404. It needs `if_exists=append`, `truncate` or `replace`.
        * @enum {string}
        */
       if_missing?: 'create' | 'fail';
       /**
-       * @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted.
+       * @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.
        * @enum {string}
        */
       on_conflict?: 'fail' | 'skip' | 'update';
       /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
       conflict_key?: string;
-      /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
+      /** @description Rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column, until they return. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
       missing_rows?: string;
-      /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
+      /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared: `500`, `10%` (in a URL `10%25`). If more are missing: 409. Default: `10%`. */
       max_missing_rows?: number | string;
-      /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
+      /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing: `region,month`. NULL equals NULL. Default: none, so all rows can be missing. */
       missing_within?: string;
       /**
-       * @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays.
+       * @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded.
        * @enum {string}
        */
       faulty_rows?: 'fail' | 'leave_out';
-      /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
+      /** @description With `faulty_rows=leave_out`: how many rows may be left out, or a share of the rows such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
       max_faulty_rows?: number | string;
       /**
-       * @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide.
+       * @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide.
        * @enum {string}
        */
       values?: 'strict' | 'natural';
-      /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+      /** @description Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10. Default: English only. */
       languages?: string;
-      /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+      /** @description true: every column whose type would be inferred is `text`. */
       all_text?: boolean;
-      /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+      /** @description Texts that mean NULL, separated by commas, case-sensitive: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
       null_values?: string;
       /**
-       * @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.
+       * @description The order of day, month and year in dates such as `21/11/2026`, `21.11.26` or `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.
        * @enum {string}
        */
       date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
@@ -2089,36 +2089,36 @@ export interface components {
        * @enum {string}
        */
       thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-      /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
+      /** @description true: white space around a text is removed, including invisible and control characters. */
       trim?: boolean;
-      /** @description The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter. Default: the only file, or the only one with the extension of a table. */
+      /** @description The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Default: the only file, or the only one with the extension of a table. */
       file_in_zip?: string;
-      /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
+      /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
       sheet?: string;
-      /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+      /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
       header_row?: number | 'auto';
-      /** @description The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself. */
+      /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
       header_rows?: number;
-      /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
+      /** @description false: the first row is data, and the columns are named `column_A`, `column_B`, … */
       header?: boolean;
       /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
       range?: string;
-      /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all cells. */
+      /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. The totals row of a table is left out. Not with `range`. Default: all cells. */
       table_range?: string;
       /**
-       * @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.
+       * @description Hidden rows and columns, also rows that a filter hides. `read`: with a warning. `skip`: they are left out.
        * @enum {string}
        */
       hidden?: 'read' | 'skip';
       /**
-       * @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.
+       * @description The rows below the first empty row after the data began. `skip`: they are left out, with a warning.
        * @enum {string}
        */
       footer?: 'read' | 'skip';
-      /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
+      /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
       fill_down?: string;
       /**
-       * @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`.
+       * @description How headers become names. `exact`: without outer space. `snake_case`: `Site no` becomes `site_no`.
        * @enum {string}
        */
       column_names?: 'exact' | 'snake_case';
@@ -2140,7 +2140,7 @@ export interface components {
        */
       quote?: '"' | "'" | 'none';
       /**
-       * @description For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem.
+       * @description For text files: quotation marks that are not doubled in a quoted field, or single at its beginning. `repair`: they are read as text, with a warning, if only one reading gives the row and the next one as many fields as the header has. `strict`: each is a problem.
        * @enum {string}
        */
       quotes?: 'repair' | 'strict';
@@ -2150,13 +2150,13 @@ export interface components {
        */
       escape?: '\\' | 'none';
       /**
-       * @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.
+       * @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.
        * @enum {string}
        */
       quoted?: 'any' | 'text' | 'exact';
-      /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
+      /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
       encoding?: string;
-      /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
+      /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Default: none. */
       comment?: string;
     };
     LoadPlan: {
