@@ -16,8 +16,8 @@ import {
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import type { HeaderFault } from '../../core/cells/row-source.ts';
 import { placeInSheet } from './cell-address.ts';
+import { repeatedCell, rowsOutOfOrder } from './file-errors.ts';
 import type { MergedAreas } from './merged-areas.ts';
-import { repeatedCell, rowsOutOfOrder } from './refused-files.ts';
 import type { SheetWindow } from './sheet-window.ts';
 import { spreadHeader } from './spread-header.ts';
 

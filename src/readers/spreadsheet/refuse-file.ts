@@ -1,9 +1,9 @@
 /** Refuses files that are not a spreadsheet or whose format is not supported. The message names the format. */
 
 import { AppError } from '../../core/errors.ts';
+import { notAWorkbook } from './file-errors.ts';
 import type { ZipContainer } from './package/zip-container.ts';
 import type { FileKind } from './recognize-file.ts';
-import { notAWorkbook } from './refused-files.ts';
 import type { FileContent } from './sheet-format.ts';
 
 const asWorkbook = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send the new file.';

@@ -20,6 +20,7 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
 import { maxSheetColumn, placeInSheet } from './cell-address.ts';
 import { CountedValues, pauseBytes } from './counted-values.ts';
+import { overlappingAreas, repeatedCell, repeatedRow, rowsOutOfOrder } from './file-errors.ts';
 import { HeaderRow } from './header-row.ts';
 import { HeldCells } from './held-cells.ts';
 import { LeftOutParts } from './left-out-parts.ts';
@@ -27,7 +28,6 @@ import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts
 import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS } from './proposal/cell-class.ts';
 import { OutlineFeed } from './proposal/outline-feed.ts';
 import { briefOutline, SheetOutline, wholeOutline } from './proposal/sheet-outline.ts';
-import { overlappingAreas, repeatedCell, repeatedRow, rowsOutOfOrder } from './refused-files.ts';
 import { SeenRows } from './seen-rows.ts';
 import { SheetColumns, UNNAMED } from './sheet-columns.ts';
 import { SheetFindings } from './sheet-findings.ts';

@@ -9,9 +9,9 @@ import { createDecipheriv, hash } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { encrypted, notOpened } from '../file-errors.ts';
 import { attributeOf } from '../package/small-part.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { encrypted, notOpened } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { passwordsToTry } from './passwords.ts';
 

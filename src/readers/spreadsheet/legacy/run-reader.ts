@@ -3,13 +3,13 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { encrypted, notAWorkbook, notOpened } from '../file-errors.ts';
 import {
   pathsToRead,
   type ReaderBounds,
   type ReaderProgram,
   ReaderRun,
 } from '../reader-process/reader-run.ts';
-import { encrypted, notAWorkbook, notOpened } from '../refused-files.ts';
 import { maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */

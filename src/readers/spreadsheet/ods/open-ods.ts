@@ -1,11 +1,11 @@
 /** Opens an OpenDocument spreadsheet (.ods). */
 
 import { AppError } from '../../../core/errors.ts';
+import { encrypted, notAWorkbook } from '../file-errors.ts';
 import type { WorkbookNames } from '../names/workbook-names.ts';
 import { partSlices } from '../package/part-slices.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { encrypted, notAWorkbook } from '../refused-files.ts';
 import { maxProbedBytes, type OpenFormat } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';

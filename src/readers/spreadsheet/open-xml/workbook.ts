@@ -1,8 +1,8 @@
 /** Reads the workbook part: the sheets, the date system, and the names of the other parts. */
 
 import { AppError } from '../../../core/errors.ts';
+import { notAWorkbook } from '../file-errors.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { notAWorkbook } from '../refused-files.ts';
 import { checkSheetName, maxSheets, tooManySheets } from '../sheet-names.ts';
 import { type Styles, withoutStyles } from '../values/styles.ts';
 import { type Relationship, readRelationships } from './relationships.ts';

@@ -12,8 +12,8 @@ import yauzl from 'yauzl';
 import { cutText } from '../../../core/cut-text.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { encryptedZip } from '../file-errors.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { encryptedZip } from '../refused-files.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /**

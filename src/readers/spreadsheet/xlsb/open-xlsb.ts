@@ -4,13 +4,13 @@
  */
 
 import { AppError } from '../../../core/errors.ts';
+import { notAWorkbook } from '../file-errors.ts';
 import { MergedAreas } from '../merged-areas.ts';
 import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { type MergesReader, openPackage, type PackageFormat } from '../open-xml/open-package.ts';
 import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { binaryPartSlices } from '../package/part-slices.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { notAWorkbook } from '../refused-files.ts';
 import type { OpenFormat } from '../sheet-format.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { SharedStrings } from '../values/shared-strings.ts';

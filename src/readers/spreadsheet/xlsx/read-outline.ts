@@ -1,9 +1,9 @@
 /** Reads the list of sheets from the workbook part of an .xlsx file (ECMA-376 part 1, 18.2). */
 
+import { notAWorkbook } from '../file-errors.ts';
 import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { notAWorkbook } from '../refused-files.ts';
 
 const mainNamespaces = [
   'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
