@@ -4,7 +4,7 @@ import { check, runCheck } from './check.ts';
 import { showStep } from './columns.ts';
 import type { Page } from './page.ts';
 
-/** Checks the file, if the page may do that without being asked. */
+/** Checks the file in the background, if `checksItself` allows it. The target table must be known before. */
 export async function checkAlone(page: Page): Promise<void> {
   await page.lookedUp;
   if (checksItself(page.state)) await runCheck(page);

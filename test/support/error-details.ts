@@ -58,10 +58,6 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
     'The workbook is encrypted. Send its password as the part password of the form, before the part file, or remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
   'wrong-password':
     'The password in the part password does not open the workbook. Passwords are case-sensitive. Send the right password, or remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
-  'link-refused':
-    'The host 10.0.0.1 has no address, or one in a private or special network that WEBHOOK_PRIVATE_NETWORKS does not allow.',
-  'link-failed':
-    'The server 127.0.0.1:1 of the link did not send the whole file: the connection failed (ECONNREFUSED).',
   'unsupported-file':
     'The file is a PDF document. Open it in a spreadsheet program, save it as .xlsx or .csv, and send the new file.',
   'link-refused':

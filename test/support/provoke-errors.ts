@@ -22,8 +22,8 @@ export interface Provocation {
 
 const encryptedWorkbook = encryptAgile(Buffer.from('a workbook'), 'secret', 10);
 
-/** Limits that are low enough to be reached within a test, and links to this machine. */
-const settings = {
+/** Limits that are low enough to be reached within a test. */
+const limits = {
   MAX_ROWS: '100',
   MAX_UPLOADS: '1',
   UPLOAD_WAIT_MS: '0',
@@ -35,7 +35,7 @@ const settings = {
 
 /** Starts a service with tables for these requests. */
 export async function startServiceForErrors(): Promise<TestService> {
-  const service = await startTestService(settings);
+  const service = await startTestService(limits);
   await service.rows(`
     CREATE TABLE orders (number text NOT NULL PRIMARY KEY, quantity integer NOT NULL, ordered_on date);
     INSERT INTO orders VALUES ('000417', 1, '2026-11-21');
@@ -205,8 +205,6 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       return service.request('POST', '/table/new/upload/excel', { body });
     },
   },
-  'link-refused': link('https://10.0.0.1/orders.csv', 'to a private network'),
-  'link-failed': link('http://127.0.0.1:1/orders.csv', 'to a port on which nothing listens'),
   'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
   'too-many-uploads': {
     request:
@@ -354,13 +352,6 @@ function workbook(file: Buffer, what: string): Provocation {
   return {
     request: `POST /api/v1/table/new/upload/excel, ${what}`,
     send: (service) => service.upload('/table/new/upload/excel', file),
-  };
-}
-
-function link(url: string, where: string): Provocation {
-  return {
-    request: `POST /api/v1/table/new/upload/excel, with a link ${where}`,
-    send: (service) => service.request('POST', '/table/new/upload/excel', { body: formOfLink(url) }),
   };
 }
 

@@ -35,7 +35,7 @@ const maxRedirects = 5;
 const redirects = [301, 302, 303, 307, 308];
 
 /**
- * Asks for the file, and returns it as soon as its first bytes can be read.
+ * Requests the file, and returns it as soon as its content can be read.
  *
  * @param signal ends everything, also the reading
  * @throws AppError `link-refused` (422), `link-failed` (502), `limit-exceeded`; the reason of the signal. Reading `chunks` throws the same
@@ -107,7 +107,7 @@ async function follow(link: URL, addresses: AllowedAddresses, idle: IdleTime): P
   }
 }
 
-/** Returns the codings of the answer. @throws AppError if the file is too long, or if nobody could notice that it is cut off */
+/** Returns the codings of the answer. @throws AppError if the file is too long, or if a file that is cut off would look complete */
 function checkedCodings(
   { headers }: IncomingMessage,
   { host }: URL,
@@ -132,7 +132,7 @@ function checkedCodings(
   return codings;
 }
 
-/** Yields the bytes of the answer. The pauses of its reader do not count as time in which nothing arrives. */
+/** Yields the bytes of the answer. The time in which the reader handles a piece does not count as waiting. */
 async function* receive(
   answer: IncomingMessage,
   host: string,
@@ -178,7 +178,7 @@ async function nextChunk(answer: IncomingMessage): Promise<Buffer | undefined> {
   }
 }
 
-/** Aborts its signal if nothing has arrived for too long since `begin`, and if the signal of the caller aborts. */
+/** Aborts its signal if nothing has arrived for BODY_IDLE_TIMEOUT_MS since `begin`, or if the signal of the caller aborts. */
 class IdleTime {
   readonly #ending = new AbortController();
   readonly #host: string;
@@ -198,7 +198,7 @@ class IdleTime {
     return this.#ending.signal;
   }
 
-  /** @returns the time */
+  /** Begins or restarts the time in which something must arrive. @returns the present time in milliseconds (`performance.now`) */
   begin(): number {
     this.#timer ??= setTimeout(() => {
       this.#ending.abort(this.#silence());
@@ -208,6 +208,7 @@ class IdleTime {
     return performance.now();
   }
 
+  /** Stops the time until the next `begin`. */
   pause(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -234,7 +235,7 @@ class IdleTime {
   }
 }
 
-/** Returns the error for a status. What the caller can change is refused; what may succeed later has failed. */
+/** Returns the error for a status: `link-failed` if the same request may succeed later, otherwise `link-refused`. */
 function unexpected(host: string, status: number): AppError {
   const answers = `answers ${status} instead of the file`;
   if (status >= 500 || status === 429 || status === 408) return failed(host, answers);

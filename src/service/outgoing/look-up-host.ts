@@ -17,7 +17,7 @@ export interface LookUpOptions {
   nameServers?: string[] | undefined;
 }
 
-/** How long a name server may take to answer. It is asked `tries` times, and each time has longer. */
+/** How long a name server may take to answer the first time. It is asked `tries` times, and may take longer each time. */
 const answerMs = 1500;
 const tries = 2;
 /** The errors of name servers that know no such name, and of a system that has no name server. */

@@ -5,7 +5,7 @@ import { type ForeignKeyTime, foreignKeyTimes } from './foreign-keys.ts';
 import { ColumnNameSchema, optionalChoice, optionalFlag } from './name-schemas.ts';
 import { entriesOf, type Members, type Report, readColumnName } from './read-members.ts';
 
-/** Answers have those that differ from PostgreSQL's defaults. */
+/** The schemas of the options. An answer has only the options that differ from PostgreSQL's defaults. */
 export const keyOptionMembers = {
   include: Type.Optional(
     Type.Union([Type.Array(ColumnNameSchema), Type.Null()], {

@@ -5,7 +5,6 @@ import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError } from '../../../core/errors.ts';
 import { nameOtherSheets } from '../../../readers/spreadsheet/choose-sheet.ts';
-import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import { parsePatch } from '../../loading/patch/cell-patch.ts';
@@ -22,6 +21,7 @@ import { handleUpload } from '../uploads/handle-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import {
   checkSpreadsheetQuery,
+  emptyCellsOf,
   filePart,
   isSheetChosen,
   PatchSchema,
@@ -105,10 +105,6 @@ function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput
   if (patch === undefined) return input;
   const corrections = parsePatch(patch);
   return patchCells(input, () => corrections);
-}
-
-export function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
-  return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
 }
 
 /** The codes of problems that suggest that the caller meant another sheet: columns that the table does not have. */

@@ -1,4 +1,4 @@
-/** A load of several tables as an operation: how its request is admitted, how its files are loaded, and how it is answered. */
+/** Loads several tables for a request: admits it, receives and loads its files, and makes the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';

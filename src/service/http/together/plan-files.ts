@@ -7,20 +7,20 @@ import { readText } from '../../loading/inputs/read-text.ts';
 import { renameColumns } from '../../loading/inputs/rename-columns.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { HttpContext } from '../context.ts';
-import { emptyCellsOf } from '../routes/upload-excel.ts';
 import type { Upload, UploadBody } from '../uploads/admit-upload.ts';
 import { endOfForm, headOfPart } from '../uploads/complete-form.ts';
-import { isSheetChosen, withOpenedFile } from '../uploads/spreadsheet.ts';
+import { emptyCellsOf, isSheetChosen, withOpenedFile } from '../uploads/spreadsheet.ts';
 import { linkOf, partError, readForm } from '../wire/multipart.ts';
 import { maxPlanBytes, type PlannedPart } from './plan.ts';
 
 /** The name of the part with the plan. It is the first one of the form. */
 export const planPart = 'plan';
 
-/** The files of a plan, which must be closed. */
+/** The received files of a plan. The caller must close them. */
 export interface PlanFiles {
+  /** The contents of the files, by the names of their parts. */
   spools: Map<string, Spool>;
-  /** The name of each file as the client says it. */
+  /** The names of the files on the client's machine, by the names of their parts. */
   names: Map<string, string>;
   password: string | undefined;
   close(): Promise<void>;
@@ -135,7 +135,11 @@ async function readFiles(
   return password;
 }
 
-/** Opens the rows of one table for `use`. The file stays, because other tables may use it. */
+/**
+ * Returns a function that opens the rows of one table for `use`. The file stays open, because other tables may use it.
+ *
+ * @param areSheetsChosen several tables use the file, so there is no warning about its other sheets
+ */
 export function withRowsOf(
   context: HttpContext,
   { caller, signal, body }: Pick<Upload, 'caller' | 'signal' | 'body'>,

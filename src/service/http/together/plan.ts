@@ -6,8 +6,8 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { SpreadsheetOptions } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import { readDefinition } from '../../loading/inputs/read-definition.ts';
 import { namingTable } from '../../loading/together/problems-of-tables.ts';
-import { tableKey } from '../../loading/together/sent-foreign-keys.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { tableKey } from '../admission/lines.ts';
 import { admitTable } from '../admission/table-request.ts';
 import { queryParser } from '../query.ts';
 import type { Grants } from '../tokens/auth.ts';
@@ -106,7 +106,7 @@ export async function readPlan(text: Buffer, signal: AbortSignal): Promise<Plann
   for (const [index, entry] of tables.entries()) parts.push(await plannedPart(entry, index, signal));
   const seen = new Map<string, number>();
   for (const { part, schema, name } of parts) {
-    const key = tableKey(schema, name);
+    const key = tableKey({ schema, name });
     const first = seen.get(key);
     if (first !== undefined) {
       const detail = `The tables ${first} and ${part} of the plan are the same one, "${schema}"."${name}". Join their files, or load them one after the other.`;
@@ -117,7 +117,7 @@ export async function readPlan(text: Buffer, signal: AbortSignal): Promise<Plann
   return parts;
 }
 
-/** Checks that the token may do all that the plan says. @throws AppError `insufficient-scope`, `schema-forbidden`, `invalid-parameter` */
+/** Checks that the token may do everything that the plan says. @throws AppError `insufficient-scope`, `schema-forbidden`, `invalid-parameter` */
 export async function admitPlan(parts: PlannedPart[], grants: Grants, signal: AbortSignal): Promise<void> {
   for (const part of parts) {
     await namingTable(part, signal, async () => {

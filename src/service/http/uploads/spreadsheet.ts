@@ -13,6 +13,8 @@ import { unpackFile } from '../../../readers/spreadsheet/packed/unpack-file.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import { maxLinkLength } from '../../fetching/fetch-file.ts';
+import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
+import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import type { HttpContext } from '../context.ts';
 import { type FetchLink, readSpreadsheetUpload } from '../wire/multipart.ts';
 import type { UploadBody } from './admit-upload.ts';
@@ -251,6 +253,11 @@ function fillDownOf({ fill_down }: SpreadsheetQuery): Pick<SpreadsheetOptions, '
   if (fillDown.length > maxFilledColumns)
     throw wrongParameter('fill_down', `fill_down names at most ${maxFilledColumns} columns.`);
   return { fillDown };
+}
+
+/** Returns the input with its empty cells read as `empty_cells` says. */
+export function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
+  return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
 }
 
 /** Returns whether the request says which sheet is read. */

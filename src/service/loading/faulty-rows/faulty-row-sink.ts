@@ -10,10 +10,10 @@ import { keptRowLimits, type WantedRow } from './wanted-rows.ts';
 
 /** The size at which rows become a piece. */
 const pieceBytes = 256 * 1024;
-/** A shorter value need not be measured: a cell of a workbook can hold it. */
+/** The characters that a cell of a workbook can hold. A value of at most so many bytes fits, so its characters are not counted. */
 const measuredBytes = 32_767;
 
-/** Ends the pass after the last row that is wanted. */
+/** Thrown after the last row that is wanted, so that the rows after it are not read. */
 export class EndOfFaultyRows extends Error {
   override name = 'EndOfFaultyRows';
 }
@@ -23,11 +23,11 @@ const deflate = promisify(deflateRaw);
 export class FaultyRowSink implements CellSink {
   readonly pieces: Buffer[] = [];
   count = 0;
-  /** Whether a row with a problem was left out. */
+  /** true: a row with a problem was left out. */
   isIncomplete = false;
   longestValue = 0;
   readonly names: string[] = [];
-  /** For each column its place among the others. */
+  /** The place of each column in the file, from 0. */
   readonly places: number[] = [];
   readonly #wanted: readonly WantedRow[];
   readonly #locate: LocateCell;
@@ -41,7 +41,7 @@ export class FaultyRowSink implements CellSink {
   #isTaken = false;
   #isTooLong = false;
   #bytes = 0;
-  /** The column that an earlier file with faulty rows has added. */
+  /** The column with the reasons, which the service added to an earlier file of faulty rows; -1: none. */
   #ignored = -1;
 
   /**

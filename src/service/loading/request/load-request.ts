@@ -23,7 +23,7 @@ export interface MissingRows {
   action: 'keep' | 'delete' | 'mark';
   /** The column in which missing rows are marked. */
   column?: string;
-  /** The maximum number of missing rows (`max_missing_rows`). Of a share, all rows are those of the table. */
+  /** The maximum number of missing rows (`max_missing_rows`). A percentage is a share of the rows that are compared (`missing_within`). */
   max: RowLimit;
   /** Only rows whose combination of values in these columns occurs in the upload can be missing (`missing_within`). Empty: all rows can. */
   within: readonly string[];
@@ -35,7 +35,7 @@ export interface LoadRequest {
   schema: string;
   name: string;
   ifExists: IfExists;
-  /** The upload makes no table where there is none (`if_missing=fail`). */
+  /** The upload creates no table: it is refused if the table does not exist (`if_missing=fail`). */
   mustExist?: boolean;
   extraColumns: ExtraColumns;
   /** The columns that say where each row came from; undefined: none. */

@@ -2,8 +2,8 @@
  * Finds the unchanged rows of an upload with `on_conflict=update`: staged rows whose row of the table already has the same values. Their
  * numbers are in a temporary table, and they are not moved.
  *
- * Values are compared as PostgreSQL stores them (`*=`), because `=` says that 1.0 and 1.00 are equal, and some types have no `=`. The result
- * is of the moment of the query: if another session changes such a row afterwards, it is as if the upload had come first.
+ * Values are compared as PostgreSQL stores them (`*=`), because `=` says that 1.0 and 1.00 are equal, and some types have no `=`. If another
+ * session changes such a row after the comparison, the result is the same as if the upload had come first.
  */
 
 import type { ClientBase } from 'pg';
@@ -100,7 +100,7 @@ export function findUnchangedRows(load: Comparing, inputCheck: string | undefine
   const find = (isMatch: string) =>
     `SELECT s.${staging.rowNumber} FROM ${stored} t JOIN ${staged} s ON ${isMatch} WHERE ${conditions}`;
   const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
-  // PostgreSQL can join by this comparison, as opposed to `IS NOT DISTINCT FROM`.
+  // PostgreSQL can use a merge join for `*=`, but only a nested loop for `IS NOT DISTINCT FROM`.
   const ofNulls = `${recordOf('t', keyColumns)} OPERATOR(pg_catalog.*=) ${recordOf('s', keyColumns)} AND ${anyNull('s', key.columns)} AND ${anyNull('t', key.columns)}`;
   const found = [find(sameKey(key)), ...(key.nullsNotDistinct ? [find(ofNulls)] : [])].join(' UNION ALL ');
   return qualified`CREATE TEMPORARY TABLE ${unchangedTable} ON COMMIT DROP AS ${found}`;

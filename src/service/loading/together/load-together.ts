@@ -112,10 +112,10 @@ async function loadWithin(
   await forEachChecked(byName, signal, (part) => addWithheld(client, part));
   throwIfAny(parts);
   const loaded: LoadedTable[] = [];
-  for (const { request, context, loaded: upload, ...part } of parts) {
-    const { description } = await describeLoaded(client, request, context.extraFunctions);
-    const ofEnd = [...lost].find(([{ part: number }]) => number === part.part)?.[1] ?? [];
-    loaded.push({ result: resultOf(upload!, description, ofEnd), input: upload!.input });
+  for (const part of parts) {
+    const upload = part.loaded!;
+    const { description } = await describeLoaded(client, part.request, part.context.extraFunctions);
+    loaded.push({ result: resultOf(upload, description, lost.get(part) ?? []), input: upload.input });
   }
   committing(loaded);
   await endUnlessRenamed(edges, versions);
@@ -149,7 +149,7 @@ async function findReferences(client: ClientBase, parts: Part[]): Promise<void> 
 /** Loads one table. If this fails, everything that it did is undone. */
 async function loadPart(client: ClientBase, part: Part, parts: Part[]): Promise<void> {
   const { request, context, inferred, isExisting } = part;
-  // Its rows may refer to rows of that table, so nearly all of them would look wrong.
+  // The table refers to one that is not loaded because something failed, so nearly all of its rows would look wrong.
   if (isExisting && part.refersTo.some(({ loaded }) => loaded === undefined) && parts.some(hasFailed)) return;
   const later = part.refersTo.filter(({ loaded }) => loaded === undefined || loaded.target.replaces);
   const keys = new Set(later.map(({ schema, name }) => tableKey(schema, name)));
@@ -176,7 +176,7 @@ async function addWithheld(client: ClientBase, { withheld, request, context }: P
   const { lockTimeoutMs = 0, statementTimeoutMs = 0 } = context.transaction;
   const { extraFunctions } = context;
   const limits = { signal, lockTimeoutMs, statementTimeoutMs };
-  // All rows of the table are those that the caller has sent.
+  // Problems may show rows of the table, because the caller has sent all of them.
   await addForeignKeys(client, withheld, {
     schema,
     name,

@@ -14,8 +14,8 @@ import type { Part } from './part.ts';
 import { namingTable } from './problems-of-tables.ts';
 
 /**
- * Locks the names of all tables, and the tables that exist, so that two plans with the same tables never wait for each other. It finds again which
- * tables exist.
+ * Locks the names of all tables and the existing tables. The order of the names prevents deadlocks between two plans with the same tables. Then it sets
+ * `isExisting` again, because other sessions may have created or dropped tables before the locks.
  *
  * @param parts in the order of their names
  */

@@ -1,8 +1,8 @@
 /** Orders tables so that each comes after the tables that it refers to. */
 
 /**
- * Returns the tables in an order in which each comes after those that it refers to. If tables refer to each other in a circle, the first of them in the
- * given order that is reached comes last.
+ * Returns the tables in an order in which each comes after those that it refers to. If tables refer to each other in a circle, the one that is
+ * reached first comes last of them.
  *
  * @param refersTo returns tables of the list
  */

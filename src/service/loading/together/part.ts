@@ -5,7 +5,7 @@ import type { LoadedUpload } from '../end-load.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 
-/** One table of a plan. No other one has the same name. */
+/** One table of a plan. No other table of the plan has the same schema and name. */
 export interface PlannedTable {
   request: LoadRequest;
   /** The definition that was sent, which nothing has checked yet; undefined: none. */
@@ -21,7 +21,7 @@ export interface Part extends PlannedTable {
   schema: string;
   name: string;
   context: LoadContext;
-  /** The table exists, and its rows are not replaced. */
+  /** The rows are added to an existing table, which may be emptied before (`if_exists` is not `replace`). */
   isExisting: boolean;
   inferred: TypeInference | undefined;
   /** The other tables of the plan to which its foreign keys refer. */

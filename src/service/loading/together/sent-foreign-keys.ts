@@ -1,16 +1,16 @@
-/** Reads the foreign keys of a definition that nothing has checked yet, as far as it may have some. */
+/** Reads the foreign keys of a definition that nothing has checked yet. What has a wrong form is ignored here, and refused when the definition is parsed. */
 
-/** Identifies a table among those of a plan. */
+/** Returns the key of a table, which no other table of a plan has. */
 export function tableKey(schema: string, table: string): string {
   return JSON.stringify([schema, table]);
 }
 
-/** Returns the entries of `foreign_keys` whose tables are among the given ones. */
+/** Returns the entries of `foreign_keys` that refer to one of the tables. @param tables their keys (`tableKey`) */
 export function sentForeignKeys(definition: unknown, tables: ReadonlySet<string>): unknown[] {
   return entriesOf(definition).filter((entry) => tables.has(targetOf(entry)));
 }
 
-/** Returns the table to which an entry refers. */
+/** Returns the key (`tableKey`) of the table to which an entry refers. */
 export function targetOf(entry: unknown): string {
   const { reference_schema: schema, reference_table: table } = (entry ?? {}) as Record<string, unknown>;
   return tableKey(typeof schema === 'string' ? schema : 'public', String(table));

@@ -1,4 +1,4 @@
-/** Replaces a table by the one that was loaded, within a transaction that goes on. */
+/** Replaces a table with the one that was loaded, in a transaction that continues afterwards. */
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../../core/errors.ts';
 import { pipeline } from '../../postgres/pipeline.ts';

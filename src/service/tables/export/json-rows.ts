@@ -48,7 +48,7 @@ export function jsonDocument(): RowWriter {
   };
 }
 
-/** Returns a function that returns the only value of a row; undefined: the message is the end of the rows. */
+/** Returns a function that takes each message of the COPY, in their order, and returns the value of its row; undefined: the message ends the rows. */
 function valueReader(): (message: Buffer) => Buffer | undefined {
   let start = headerBytes + fieldBytes;
   return (message) => {

@@ -1,7 +1,7 @@
 /**
- * The functions and operators that an expression of a definition may call: an own list, because PostgreSQL does not say which functions write,
+ * The functions and operators that an expression of a definition may call. The service has its own list, because PostgreSQL does not say which functions write,
  * sleep, read files or settings, take locks, or need memory and time without bound. The functions of `pg_catalog` are always called with
- * that schema. Only the functions here of an extension are called; the setting DEFAULT_FUNCTIONS adds others.
+ * that schema. Of an extension, only the functions in this list can be called; the setting DEFAULT_FUNCTIONS adds others.
  */
 
 export interface FunctionRule {
@@ -68,7 +68,7 @@ const rules: [FunctionRule, string][] = [
   [{ hasConfiguration: true }, 'to_tsvector plainto_tsquery'],
 ];
 
-/** The functions of time and chance, and those that are called for each row anew. */
+/** The functions that only defaults may call, because their values are not always the same for the same arguments. */
 const ofDefaults: [FunctionRule, string][] = [
   [{ isSmall: true, isTime: true }, 'now transaction_timestamp statement_timestamp clock_timestamp'],
   [{ isSmall: true }, 'random gen_random_uuid uuidv4 uuidv7 nextval'],

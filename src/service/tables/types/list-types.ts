@@ -37,7 +37,7 @@ export interface TypeScope {
 export const typesPerPage = 1000;
 /** An enum with more labels is listed without them. */
 export const maxListedLabels = 10_000;
-/** A page ends before a type with which its labels and checks might have more bytes, unless it is the first one. */
+/** The maximum number of bytes of the labels and checks of a page, unless its first type alone has more. */
 const maxPageBytes = 8 * 1024 * 1024;
 
 export interface TypePage {
@@ -46,7 +46,7 @@ export interface TypePage {
   next: ListPlace | undefined;
 }
 
-/** Returns the next types that the role may use. */
+/** Returns one page of the types that the role may use. @param after the last type of the page before; undefined: returns the first page */
 export async function listTypes(
   client: ClientBase,
   { schemas, hasCommon, hasNames }: TypeScope,

@@ -13,7 +13,7 @@ import { goneMeanwhile } from '../found-table.ts';
 export interface AlterFacts {
   isOwner: boolean;
   owner: string;
-  /** The names of the constraints and indexes that fall with the dropped columns. */
+  /** The names of the constraints and indexes that PostgreSQL drops together with the dropped columns. */
   fallen: string[];
 }
 
@@ -31,7 +31,7 @@ export async function readAlterFacts(
   return rows[0];
 }
 
-/** A foreign key to the table itself falls with the key that it refers to. */
+/** A foreign key to the table itself is dropped together with the key that it refers to. */
 const alterFacts = `
 WITH gone AS (
   SELECT coalesce(array_agg(attnum), '{}') AS columns FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND attname = ANY ($2)),
@@ -47,7 +47,7 @@ SELECT pg_has_role(c.relowner, 'USAGE') AS "isOwner", pg_get_userbyid(c.relowner
   SELECT x.relname::text FROM index_of JOIN pg_class x ON x.oid = index_of.indexrelid) AS fallen
 FROM pg_class c WHERE c.oid = $1`;
 
-/** What the changes of a plan take away. */
+/** The names of what a plan drops, and of the columns that get another type. */
 export interface Gone {
   columns: string[];
   retyped: string[];
@@ -55,7 +55,7 @@ export interface Gone {
   indexes: string[];
 }
 
-/** Returns PostgreSQL's names of the objects that need something that goes, or a column whose type changes. */
+/** Returns the objects that depend on something that is dropped or gets another type, as PostgreSQL describes them. */
 export async function findDependents(client: ClientBase, relation: string, gone: Gone): Promise<string[]> {
   const { columns, retyped, constraints, indexes } = gone;
   const values = [relation, columns, retyped, constraints, indexes];

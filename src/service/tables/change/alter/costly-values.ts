@@ -1,7 +1,7 @@
 /**
  * Finds stored values that PostgreSQL must not read as another type, or for a new index or expression, because it would need too much memory or time
- * and could not be interrupted. Uploads refuse such values before they are stored (encoding/columns/reading-cost.ts). Here SQL counts their parts,
- * less exactly, but never fewer.
+ * and could not be interrupted. Uploads refuse such values before they are stored (encoding/columns/reading-cost.ts). Here SQL counts the parts of the
+ * values. It may count too many, but never too few.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientBase } from 'pg';
@@ -26,7 +26,8 @@ export interface CostlyColumn {
 /**
  * Returns the columns that cost more after the changes.
  *
- * @param after the columns of an empty table with what the definition says. It lacks the expressions that stay
+ * @param after the columns of a temporary table that was created from the definition. Their `keyCost` lacks what the definition does not mention, and so
+ *   the higher `keyCost` of both tables counts
  * @param oldNames the names before the changes, by the new ones; new columns are missing
  */
 export function costlyColumns(
@@ -77,15 +78,16 @@ FROM ${quoteQualified(rows.schema, rows.name)} t WHERE ${value} IS NOT NULL AND 
 
 /** Shorter texts are always cheap, except for names of time zones and regular expressions. */
 const SHORT_BYTES = 1000;
-/** A number with an exponent may have 131,072 digits, and the numbers of a row 16 MiB (encoders/row-cost.ts). */
+/** The digits of a number with an exponent, and the maximum number of digits in a row (encoders/row-cost.ts). */
 const DIGITS_OF_EXPONENT = 131_072;
 const MOST_DIGITS = 16 * 1024 * 1024;
-/** A value is read to be checked, to be compared and to be converted, and its texts are held meanwhile. */
+/** The maximum number of units is a quarter of that of uploads, because PostgreSQL reads a value several times (to check, compare and convert it) and keeps its texts meanwhile. */
 const MOST_UNITS_HERE = MOST_UNITS / 4;
 
 /** Returns the condition that the text is within the limits for the cost. */
 function isCheap(text: string, cost: ReadingCost): string {
   const ofAll = ['true'];
+  // Two letters or `>` before a number may be the name of a time zone: `UTC+1`, `<abc>-3`.
   if (cost.hasZones)
     ofAll.push(`${text} !~ ${quoteLiteral(String.raw`[[:alpha:]>]{2}["\\]*[-+]?["\\]*[0-9]`)}`);
   if (cost.hasPatterns) ofAll.push(`${text} !~ ${quoteLiteral(String.raw`like_regex|\\`)}`);
@@ -101,6 +103,7 @@ function limitsOf(cost: ReadingCost): string[] {
   const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits } = cost;
   const { keyTime, partTime, wordTime, textTime } = cost;
   const count = (pattern: string) => `regexp_count(x.s, ${quoteLiteral(pattern)})::float8`;
+  // The same formula as in sort-cost.ts.
   const pairs = (number: string) => `${number} * (${number} + x.bytes / 32)`;
   const sum = (terms: [factor: number, of: () => string][]) =>
     terms.flatMap(([factor, of]) => (factor > 0 ? `${factor} * ${of()}` : [])).join(' + ') || '0';
