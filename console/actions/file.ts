@@ -11,7 +11,8 @@ import {
 } from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { placed } from '../derived/mapping.ts';
-import { type ChosenFile, emptyWork, type Inspection, type Reading, type State } from '../state.ts';
+import { emptyWork } from '../initial-state.ts';
+import type { ChosenFile, Inspection, Reading, State } from '../state.ts';
 import { lookUpTarget, readProfiles, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';

@@ -1,5 +1,6 @@
 /** The rows with problems as a file: how the repaired file is read and loaded. */
-import { type ChosenFile, emptyReading, noRules, type Reading, type State } from '../state.ts';
+import { emptyReading, noRules } from '../initial-state.ts';
+import type { ChosenFile, Reading, State } from '../state.ts';
 
 export type RepairFormat = 'xlsx' | 'csv';
 

@@ -1,7 +1,8 @@
 /** The kind of a file, and the parameters with which it is read. */
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
+import { emptyReading } from '../initial-state.ts';
 import { withoutDefaults } from '../parameters.ts';
-import { type ChosenFile, emptyReading, type Reading } from '../state.ts';
+import type { ChosenFile, Reading } from '../state.ts';
 import { fileParameterQuery } from './file-parameters.ts';
 import { sizeInWords } from './words.ts';
 

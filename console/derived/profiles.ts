@@ -1,16 +1,8 @@
 /** Profiles: saved settings for a file that comes again, and how they become choices of the page. */
 import type { ListedProfile, Profile, ProfileContent, TableDefinition } from '../../client/client.ts';
+import { emptyReading, noRules } from '../initial-state.ts';
 import { defaultOf } from '../parameters.ts';
-import {
-  type ColumnPlan,
-  emptyReading,
-  type MissingRows,
-  noRules,
-  type Reading,
-  type RowRules,
-  type State,
-  type Target,
-} from '../state.ts';
+import type { ColumnPlan, MissingRows, Reading, RowRules, State, Target } from '../state.ts';
 import { withParameter } from './choices.ts';
 import { definitionOf, emptyPlan } from './columns.ts';
 import { uploadPlan } from './request.ts';

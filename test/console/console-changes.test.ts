@@ -20,14 +20,9 @@ import {
 } from '../../console/derived/profiles.ts';
 import { planFaults, uploadPlan } from '../../console/derived/request.ts';
 import { deletedWords } from '../../console/derived/target.ts';
+import { emptyReading, initialState } from '../../console/initial-state.ts';
 import type { LoadResult } from '../../console/load-outcome.ts';
-import {
-  type ColumnPlan,
-  emptyReading,
-  initialState,
-  type MissingRows,
-  type State,
-} from '../../console/state.ts';
+import type { ColumnPlan, MissingRows, State } from '../../console/state.ts';
 
 const load = (facts: Partial<LoadResult['load']>): LoadResult['load'] => ({
   ...{ rows: 0, skipped: 0, updated: 0, inserted: 0, changed: 0, unchanged: 0 },

@@ -64,16 +64,15 @@ import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
 import { collectFile } from '../../console/file/collect-file.ts';
 import { pastedFile } from '../../console/file/pasted-file.ts';
 import { rowOfJson } from '../../console/file/row-of-json.ts';
+import { emptyWork, initialState } from '../../console/initial-state.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
-import {
-  type ColumnPlan,
-  type DraftColumn,
-  emptyWork,
-  type Inspection,
-  initialState,
-  type LoadProgress,
-  type PlannedChange,
-  type State,
+import type {
+  ColumnPlan,
+  DraftColumn,
+  Inspection,
+  LoadProgress,
+  PlannedChange,
+  State,
 } from '../../console/state.ts';
 
 const inspection: Inspection = {

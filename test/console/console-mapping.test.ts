@@ -14,7 +14,8 @@ import { checksItself, nextStep } from '../../console/derived/next-step.ts';
 import { fittingSettings, remembered } from '../../console/derived/profiles.ts';
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
 import { decisionsOf, isOpen, plainWords } from '../../console/derived/warnings.ts';
-import { type ColumnPlan, type Inspection, initialState, type State } from '../../console/state.ts';
+import { initialState } from '../../console/initial-state.ts';
+import type { ColumnPlan, Inspection, State } from '../../console/state.ts';
 
 type Column = Partial<TableDescription['columns'][number]> & { name: string; type: string };
 

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { createRequests } from '../../console/actions/requests.ts';
 import { failureFrom } from '../../console/failure.ts';
 import { ChangedFileError } from '../../console/file/chosen-file.ts';
-import { initialState, type Session, type State } from '../../console/state.ts';
+import { initialState } from '../../console/initial-state.ts';
+import type { Session, State } from '../../console/state.ts';
 import type { Store } from '../../console/store.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -4,8 +4,9 @@ import type { Actions } from '../../actions/create-actions.ts';
 import { mayHaveKey, mayKeepDefinition, unseenWords } from '../../derived/target.ts';
 import { countInWords } from '../../derived/words.ts';
 import { h } from '../../h.ts';
+import { noRules } from '../../initial-state.ts';
 import { labelled } from '../../parameters.ts';
-import { noRules, type State } from '../../state.ts';
+import type { State } from '../../state.ts';
 import { checkbox, data, field, select, textInput } from '../parts.ts';
 import { missingFields } from './missing-fields.ts';
 
