@@ -17,6 +17,12 @@ import type { ValueOf } from './parameters.ts';
 
 export type FirstRows = components['schemas']['FirstRows'];
 
+/** Settings for files with a header. Those of a load are kept until the page is closed. */
+export type Settings = Pick<ListedProfile, 'headers' | 'parameters'> & {
+  /** The load created its table. The user has never said that more files go into it, so the page asks. */
+  isOfNewTable: boolean;
+};
+
 export interface State {
   session: Session;
   /** The subject of the last accepted token. The file and the choices belong to this user, also after the token has expired. */
@@ -80,8 +86,8 @@ export interface State {
   oneLoad: Remote<Load>;
   /** The saved settings that the token may use. */
   profiles: ListedProfile[];
-  /** The settings of the loads into existing tables since the page was opened, the newest first. */
-  remembered: Pick<ListedProfile, 'headers' | 'parameters'>[];
+  /** The settings of the loads since the page was opened, the newest first. */
+  remembered: Settings[];
   /** true: the file is new, and the user has chosen nothing for it, so the page may use settings that fit it. */
   mayUseProfile: boolean;
   savedProfile: Remote<true>;

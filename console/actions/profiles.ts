@@ -4,6 +4,7 @@ import { firstReading, readingQuery } from '../derived/file.ts';
 import { choicesOfProfile, fittingSettings, profileOf } from '../derived/profiles.ts';
 import { hashOf } from '../derived/routes.ts';
 import { targetOf } from '../derived/target.ts';
+import type { Settings } from '../state.ts';
 import { readProfiles, showStep } from './columns.ts';
 import { inspect, openFile } from './file.ts';
 import type { Page } from './page.ts';
@@ -43,7 +44,12 @@ export async function useFitting(page: Page): Promise<void> {
   if (fitting === undefined) return;
   page.set({ mayUseProfile: false });
   if ('name' in fitting) await useProfile(page, fitting as ListedProfile);
-  else await take(page, '', async () => ({ parameters: fitting.parameters, table: null }));
+  else await useSettings(page, fitting as Settings);
+}
+
+/** Makes the choices of an earlier load. */
+export async function useSettings(page: Page, { parameters }: Settings): Promise<void> {
+  await take(page, '', async () => ({ parameters, table: null }));
 }
 
 /** Reads the file again without the settings that the page has used. */

@@ -113,7 +113,7 @@ function joinedItems(list: string, more: string): string {
 /** Returns the label of the button, which says what the choice does. */
 function labelOf({ parameters, type }: Choice, column = ''): string {
   const parts = [
-    ...(type === undefined ? [] : [`Make “${column}” ${type}`]),
+    ...(type === undefined ? [] : [`Make “${column}” ${typeWords[type] ?? type}`]),
     ...signWords(parameters),
     ...Object.entries(parameters).flatMap(([name, value]) => words[name]?.(value) ?? []),
   ];
@@ -121,6 +121,13 @@ function labelOf({ parameters, type }: Choice, column = ''): string {
     .map((part, index) => (index === 0 ? part : part[0]!.toLowerCase() + part.slice(1)))
     .join(', and ');
 }
+
+const typeWords: Record<string, string> = {
+  bigint: 'whole numbers',
+  numeric: 'numbers',
+  date: 'dates',
+  boolean: 'true or false',
+};
 
 const words: Record<string, (value: string) => string> = {
   null_values: (value) =>

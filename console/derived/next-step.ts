@@ -40,12 +40,14 @@ const harmless = ['blank-header', 'repeated-header', 'shortened-header', 'mixed-
 
 /** Returns whether the user has to look at something: another way to read the file, a doubt about it, or a proposed column. */
 function isAsked(state: State): boolean {
-  const { inspection, columns } = state;
+  const { inspection, columns, usedProfile } = state;
+  // The user has seen the letters of the earlier file in the same encoding.
+  const known = usedProfile.is === 'ready' ? [...harmless, 'encoding'] : harmless;
   if (inspection.is !== 'ready') return true;
   const isInDoubt = inspection.value.warnings.some(
     (warning) =>
       isOpen(warning) &&
-      (!harmless.includes(warning.code) || offeredChoices(state, warning, 'header').length > 0),
+      (!known.includes(warning.code) || offeredChoices(state, warning, 'header').length > 0),
   );
   return isInDoubt || columns.some(({ isGuess, isIncluded }) => isGuess && isIncluded);
 }

@@ -2,7 +2,7 @@
 import type { ListedProfile, Profile, ProfileContent, TableDefinition } from '../../client/client.ts';
 import { emptyReading, noRules } from '../initial-state.ts';
 import { defaultOf } from '../parameters.ts';
-import type { ColumnPlan, MissingRows, Reading, RowRules, State, Target } from '../state.ts';
+import type { ColumnPlan, MissingRows, Reading, RowRules, Settings, State, Target } from '../state.ts';
 import { withParameter } from './choices.ts';
 import { definitionOf, emptyPlan } from './columns.ts';
 import { uploadPlan } from './request.ts';
@@ -16,18 +16,25 @@ export function profileOf(state: State): ProfileContent {
   return { parameters: { ...query, table }, ...(definition && { table: definition }), headers };
 }
 
-/** Settings for files with a header. Those of a load into an existing table are kept until the page is closed. */
-export type Settings = Pick<ListedProfile, 'headers' | 'parameters'>;
-
 const maxRemembered = 20;
 
-/** Returns the settings of earlier loads with those of this load. Only a load into an existing table is remembered. */
+/** Returns the settings of earlier loads with those of this load. */
 export function remembered(state: State): Settings[] {
-  if (!keepsDefinition(state)) return state.remembered;
+  const isOfNewTable = !keepsDefinition(state);
   const { parameters = {}, headers = [] } = profileOf(state);
   const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
   const others = state.remembered.filter((one) => !fitsHeader(one, headers));
-  return [{ headers, parameters: texts }, ...others].slice(0, maxRemembered);
+  if (isOfNewTable) texts.if_exists = 'append';
+  return [{ headers, parameters: texts, isOfNewTable }, ...others].slice(0, maxRemembered);
+}
+
+/** Returns the settings of the load of a file with the header of the present one that created its table, which is not the chosen one. */
+export function offeredSettings({ inspection, remembered, target }: State): Settings | undefined {
+  if (inspection.is !== 'ready') return undefined;
+  const { header } = inspection.value;
+  const isOther = ({ parameters: { table, schema = defaultOf('schema') } }: Settings): boolean =>
+    table !== target.table || schema !== target.schema;
+  return remembered.find((one) => one.isOfNewTable && fitsHeader(one, header) && isOther(one));
 }
 
 /**
@@ -38,13 +45,14 @@ export function fittingSettings(state: State): ListedProfile | Settings | undefi
   const { inspection, profiles, isTargetChosen, target } = state;
   if (inspection.is !== 'ready') return undefined;
   const { header } = inspection.value;
-  const fits = (one: Settings): boolean => {
+  const fits = (one: Pick<Settings, 'headers' | 'parameters'>): boolean => {
     const { table, schema = defaultOf('schema') } = one.parameters;
     const isForTarget = !isTargetChosen || (table === target.table && schema === target.schema);
     return table !== undefined && isForTarget && fitsHeader(one, header);
   };
   const fitting = profiles.filter(fits);
-  return fitting.length > 0 ? (fitting.length === 1 ? fitting[0] : undefined) : state.remembered.find(fits);
+  if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
+  return state.remembered.find((one) => !one.isOfNewTable && fits(one));
 }
 
 /** Returns whether the file has the same header as the file for which the profile was saved, in any order. */

@@ -50,13 +50,18 @@ const parameter = /\b[a-z]+(_[a-z]+)*=[^\s]|`[a-z_]+`/;
 
 /** Returns the detail without the parameters of the service, for which the page has buttons and fields. */
 export function plainWords({ detail }: Pick<Warning, 'detail'>): string {
-  const plain = detail
+  const plain = sentencesOf(detail)
+    .filter((sentence) => !/^If .*, send /s.test(sentence))
+    .join(' ')
     .replace(/ \([a-z_]+=[^)]*\)/g, '')
     .replace(/ \((bigint|numeric|double precision|boolean|date|time[a-z ]*|interval|uuid|jsonb)\)/g, '')
     .replace(/[;:,] (if [^.;]*, )?send [^.;]*(?=[.;])/gi, '');
-  const sentences = plain.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u);
-  const kept = sentences.filter((sentence) => !parameter.test(sentence));
+  const kept = sentencesOf(plain).filter((sentence) => !parameter.test(sentence));
   return kept.length === 0 ? plain : kept.join(' ');
+}
+
+function sentencesOf(text: string): string[] {
+  return text.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u);
 }
 
 const titles: Record<string, string> = {

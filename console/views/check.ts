@@ -25,7 +25,7 @@ import { deletedWords, lossWords, mayKeepDefinition } from '../derived/target.ts
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
-import type { CellCorrection, Checked, ShownProblem, State, Target } from '../state.ts';
+import type { CellCorrection, Checked, ShownProblem, State } from '../state.ts';
 import { cellFields } from './cell-field.ts';
 import { correctionsView } from './corrections.ts';
 import { differenceView } from './difference.ts';
@@ -132,7 +132,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
       saveButton(state, actions),
       stepButton('Back to the columns', 'columns', actions),
       button('Check again', actions.check),
-      button(loss ? (lossButton[state.target.ifExists] ?? 'Delete and load') : 'Load', actions.load, {
+      button(loadLabel(state, loss), actions.load, {
         kind: 'main',
         disabled: !result || isStale,
         id: 'load',
@@ -141,10 +141,13 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
   ];
 }
 
-const lossButton: Partial<Record<Target['ifExists'], string>> = {
-  truncate: 'Empty and load',
-  replace: 'Replace and load',
-};
+/** The button names the table, because this is the last moment to see that it is the wrong one. */
+function loadLabel({ target }: State, loss: string | undefined): Child {
+  const table = data(shortened(target.table));
+  if (!loss) return ['Load into ', table];
+  if (target.ifExists === 'truncate') return ['Empty ', table, ' and load'];
+  return target.ifExists === 'replace' ? ['Replace ', table, ' and load'] : ['Delete and load into ', table];
+}
 
 function passed(state: State, load: LoadResult['load'], actions: Actions): VNode {
   const { target } = state;

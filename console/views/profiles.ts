@@ -2,9 +2,10 @@
 import type { VNode } from 'preact';
 import type { ListedProfile } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
-import { fitsHeader } from '../derived/profiles.ts';
+import { fitsHeader, offeredSettings } from '../derived/profiles.ts';
 import { h } from '../h.ts';
-import type { Dialog, Inspection, State } from '../state.ts';
+import { defaultOf } from '../parameters.ts';
+import type { Dialog, Inspection, Settings, State } from '../state.ts';
 import { busy, button, type Child, checkbox, data, failureBox, field, textInput } from './parts.ts';
 
 /** The button that opens the dialog for saving. */
@@ -57,45 +58,63 @@ export function profileFields(
 }
 
 /** The saved settings that fit the file, and a list of all. */
-export function profileOffer(
-  { profiles, usedProfile, target }: State,
-  { header }: Inspection,
-  actions: Actions,
-): Child {
-  if (profiles.length === 0 && usedProfile.is === 'none') return null;
+export function profileOffer(state: State, { header }: Inspection, actions: Actions): Child {
+  const { profiles, usedProfile } = state;
+  const offered = offeredSettings(state);
+  if (profiles.length === 0 && usedProfile.is === 'none' && offered === undefined) return null;
   const fitting = profiles.filter((profile) => fitsHeader(profile, header));
-  const used = usedProfile.is === 'ready' ? usedProfile.value : undefined;
   return h('div', { class: 'profiles' }, [
     usedProfile.is === 'failed' && failureBox(usedProfile.failure),
-    used !== undefined
-      ? h('p', { class: 'notice good', role: 'status' }, [
-          used === ''
-            ? 'The settings of the last load of a file with this header are used.'
-            : ['The settings ', data(used), ' are used.'],
-          ' The rows go into ',
-          h('code', null, data(`${target.schema}.${target.table}`)),
-          '. ',
-          button('Undo', actions.leaveProfile, {
-            kind: 'tiny',
-            'aria-label': 'Undo: do not use these settings',
-          }),
-        ])
-      : fitting.length > 0 &&
-        h('div', { class: 'notice good' }, [
-          h('p', null, 'Settings were saved for a file with the same header.'),
-          h('div', { class: 'notice-actions' }, [
-            fitting.map((profile) =>
-              button(['Use the settings “', data(profile.name), '”', sharedWords(profile)], () =>
-                actions.useProfile(profile),
+    usedProfile.is === 'ready'
+      ? usedSettings(state, usedProfile.value, actions)
+      : fitting.length > 0
+        ? h('div', { class: 'notice good' }, [
+            h('p', null, 'Settings were saved for a file with the same header.'),
+            h('div', { class: 'notice-actions' }, [
+              fitting.map((profile) =>
+                button(['Use the settings “', data(profile.name), '”', sharedWords(profile)], () =>
+                  actions.useProfile(profile),
+                ),
               ),
-            ),
-          ]),
-        ]),
+            ]),
+          ])
+        : offered !== undefined && settingsOffer(offered, actions),
     profiles.length > 0 &&
       h('details', { class: 'more' }, [
         h('summary', null, `Saved settings (${profiles.length})`),
         h('ul', null, [profiles.map((profile) => h('li', null, profileLine(profile, actions)))]),
       ]),
+  ]);
+}
+
+/** Says what the page has chosen by itself. That the rows go into a table that has rows already must be seen. */
+function usedSettings({ target, existing }: State, name: string, actions: Actions): VNode {
+  const exists = existing.is === 'ready' && existing.value !== null;
+  return h('div', { class: `notice ${exists ? 'warn' : 'good'}`, role: 'status' }, [
+    h('p', { class: 'notice-title' }, [
+      exists ? 'The rows go into the existing table ' : 'The rows go into ',
+      h('code', null, data(`${target.schema}.${target.table}`)),
+    ]),
+    h('p', null, [
+      name === ''
+        ? 'The settings of the last load of a file with this header are used.'
+        : ['The settings ', data(name), ' are used.'],
+    ]),
+    h('div', { class: 'notice-actions' }, [
+      button('Do not use these settings', actions.leaveProfile, {
+        'aria-label': 'Undo: do not use these settings',
+      }),
+    ]),
+  ]);
+}
+
+function settingsOffer(settings: Settings, actions: Actions): VNode {
+  const { table = '', schema = defaultOf('schema') } = settings.parameters;
+  return h('div', { class: 'notice good' }, [
+    h('p', null, 'A file with the same header was loaded before.'),
+    h('div', { class: 'notice-actions' }, [
+      button(['Add these rows to ', data(`${schema}.${table}`)], () => actions.useSettings(settings)),
+    ]),
   ]);
 }
 

@@ -11,7 +11,7 @@ import {
   withPlace,
 } from '../../console/derived/mapping.ts';
 import { checksItself, nextStep } from '../../console/derived/next-step.ts';
-import { fittingSettings, remembered } from '../../console/derived/profiles.ts';
+import { fittingSettings, offeredSettings, remembered } from '../../console/derived/profiles.ts';
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
 import { decisionsOf, isOpen, plainWords } from '../../console/derived/warnings.ts';
 import { initialState } from '../../console/initial-state.ts';
@@ -305,12 +305,9 @@ test('the settings of a load into an existing table are used for the next file w
     {
       headers: ['Cust No'],
       parameters: { if_exists: 'append', rename: 'Cust No:customer_no', table: 'shop' },
+      isOfNewTable: false,
     },
   ]);
-  assert.deepEqual(
-    remembered({ ...state, existing: { is: 'ready', value: null }, remembered: settings }),
-    settings,
-  );
   const next = { ...stateOf([['Cust No', 'bigint']], null), remembered: settings };
   assert.equal(fittingSettings(next), settings[0]);
   const forOther = { ...next, isTargetChosen: true, target: { ...next.target, table: 'other' } };
@@ -326,4 +323,9 @@ test('the settings of a load into an existing table are used for the next file w
     fittingSettings({ ...next, remembered: [], profiles: [{ ...profile, parameters: {} }] }),
     undefined,
   );
+  const ofNew = remembered({ ...state, existing: { is: 'ready', value: null }, remembered: settings });
+  assert.equal(fittingSettings({ ...next, remembered: ofNew }), undefined);
+  const offered = offeredSettings({ ...forOther, remembered: ofNew });
+  assert.deepEqual([offered?.parameters.table, offered?.parameters.if_exists], ['shop', 'append']);
+  assert.equal(offeredSettings({ ...next, remembered: ofNew }), undefined);
 });

@@ -268,6 +268,64 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     assert.deepEqual(rows, [{ sku: 'A1', price: null, pieces: 1, day: '2026-12-01' }]);
   });
 
+  test('the wrong cells of a European file are named before it is loaded, and the next month is added to its table only when the user says so', async () => {
+    const month = (...rows: string[]) =>
+      Buffer.from(`Ums\u00e4tze;;\r\n;;\r\nTag;Kunde;Betrag\r\n${rows.join('\r\n')}\r\n`, 'latin1');
+    const october = [
+      '13.10.2026;M\u00fcller;1.234,50',
+      '14.10.2026;Wei\u00df;2,25',
+      '15.10.2026;Wei\u00df;3,00',
+    ];
+    await service.inPage(async (page) => {
+      const wrong = ['16.10.2026;Wei\u00df;12,5O', '3l.10.2026;Wei\u00df;4,00'];
+      await choose(page, 'umsatz_oktober.csv', month(...october, ...wrong));
+      await page.getByText('No problems were found.').waitFor({ state: 'attached' });
+      assert.equal(await page.locator('#load').count(), 0);
+      await press(page, 'Make “Tag” dates');
+      await press(page, 'Make “Betrag” numbers');
+      await page.getByText('2 problems in the file.').waitFor();
+      await page.click('#check');
+      const corrected = ['12,50', '31.10.2026'];
+      for (const [at, value] of corrected.entries()) {
+        await page.locator('.group textarea').fill(value);
+        await page.keyboard.press('Enter');
+        await page.getByText('accepted').nth(at).waitFor();
+      }
+      await load(page);
+
+      await press(page, 'Load another file');
+      await choose(page, 'umsatz_november.csv', month('17.11.2026;M\u00fcller;1.000,75'));
+      await page.getByText('A new table').waitFor();
+      await press(page, 'Add these rows to public.umsatz_oktober');
+      const named = page.locator('.notice.warn .notice-title', {
+        hasText: 'existing table public.umsatz_oktober',
+      });
+      await named.waitFor();
+      await isAccessible(page, 'used settings of an existing table');
+      await page.getByRole('button', { name: 'Load into umsatz_oktober' }).click();
+      await page.getByRole('heading', { name: 'Loaded' }).waitFor();
+
+      await press(page, 'Load another file');
+      await choose(page, 'umsatz_dezember.csv', month('18.12.2026;M\u00fcller;7,00'));
+      await named.waitFor();
+      await page.getByRole('button', { name: 'Load into umsatz_oktober' }).click();
+      await page.getByRole('heading', { name: 'Loaded' }).waitFor();
+    });
+    const rows = await service.rows('SELECT "Tag"::text, "Betrag"::text FROM umsatz_oktober ORDER BY 1');
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      [
+        ['2026-10-13', '1234.50'],
+        ['2026-10-14', '2.25'],
+        ['2026-10-15', '3.00'],
+        ['2026-10-16', '12.50'],
+        ['2026-10-31', '4.00'],
+        ['2026-11-17', '1000.75'],
+        ['2026-12-18', '7.00'],
+      ],
+    );
+  });
+
   test('a column that is left out keeps its values in an existing table', async () => {
     await service.rows(
       `CREATE TABLE partly (sku text PRIMARY KEY, price numeric, stock bigint); INSERT INTO partly VALUES ('A1', 1, 1)`,

@@ -770,7 +770,7 @@ describe('the console', { skip: noBrowser }, () => {
       await ifExists.selectOption('truncate');
       await check(page);
       await page.getByText('The existing rows of public.stock are deleted first.').waitFor();
-      await page.getByRole('button', { name: 'Empty and load' }).waitFor();
+      await page.getByRole('button', { name: /^Empty .+ and load$/ }).waitFor();
       await isAccessible(page, 'loss');
       await page.getByRole('button', { name: 'Back to the columns' }).click();
       await ifExists.selectOption('append');

@@ -95,3 +95,12 @@ test('.xlsx: the cell of the odd value is named, first or last', async () => {
     `Column "Day" became text because of "day" in 'Sales Data'!B2; its 504 other values are dates (date).`,
   ]);
 });
+
+test('with values=natural a column that one value made text is named, with the type of the others', async () => {
+  const csv = 'day,price\n13.10.2026,"1,50"\n14.10.2026,"2,25"\n15.10.2026,"3,75"\n3l.10.2026,"4,5O"\n';
+  const answer = await service.upload('/table/mixed_natural/upload/excel?values=natural', Buffer.from(csv));
+  assert.deepEqual(mixed(answer), [
+    'Column "day" became text because of "3l.10.2026" in A5; every value above it is a date (date).',
+    'Column "price" became text because of "4,5O" in B5; every value above it is a number (numeric).',
+  ]);
+});

@@ -65,6 +65,7 @@ suite('without a definition', () => {
       column: 'mixed',
       detail:
         'Column "mixed" became text because of "007" in D3; every value above it is a number (numeric).',
+      choices: [{ parameters: { extra_columns: 'add' }, type: 'numeric' }],
     };
     assert.deepEqual(load, {
       rows: 3,

@@ -12,7 +12,7 @@ import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
 import { inspecting } from '../file.ts';
-import { button, type Child, changedFileBox, data, failureBox } from '../parts.ts';
+import { button, type Child, changedFileBox, data, failureBox, shortened } from '../parts.ts';
 import { profileOffer } from '../profiles.ts';
 import { decisionList, warningList } from '../warnings.ts';
 import { arraysOf, columnsGrid, sheetTabs } from './file-panel.ts';
@@ -136,6 +136,7 @@ function actionBar(state: State, actions: Actions): VNode {
       disabled: fault !== undefined,
       id: 'check',
     }),
-    main === 'Load' && button('Load', actions.load, { kind: 'main', id: 'load' }),
+    main === 'Load' &&
+      button(['Load into ', data(shortened(state.target.table))], actions.load, { kind: 'main', id: 'load' }),
   ]);
 }

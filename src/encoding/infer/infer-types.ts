@@ -22,7 +22,7 @@ import { ALL_FORMS, COMMA_FORMS } from './form-bits.ts';
 import type { ShortYearSighting } from './natural-facts.ts';
 import type { NaturalReading } from './natural-type.ts';
 import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
-import { type Oddity, OddValues, type Sighting } from './odd-values.ts';
+import { FEW, type Oddity, OddValues, type Sighting } from './odd-values.ts';
 import { type FormHint, TextForms } from './text-forms.ts';
 import { typeOf } from './type-of.ts';
 
@@ -381,7 +381,15 @@ export class TypeInference implements CellSink {
       if (kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
     }
     this.#forms[column] = left;
-    if (this.#choices.isNatural) this.#noteReading(column, forms);
+    if (!this.#choices.isNatural) return;
+    const before = this.#readings[column];
+    this.#noteReading(column, forms);
+    const rows = this.#rowCount - (this.#firstValues[column]?.rowCount ?? this.#rowCount);
+    if (left === 0 && before !== undefined && rows >= FEW)
+      this.#turns[column] = {
+        first: { row: this.#row, value: shortenBytes(bytes, start, end) },
+        type: before.type,
+      };
   }
 
   /** Decides again how a column is read if a value has changed the facts about it. @param forms the forms before the value */

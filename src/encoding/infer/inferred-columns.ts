@@ -42,7 +42,10 @@ export function mixedColumns(columns: InferredColumn[], locate: LocateCell): War
     const place = locate(row, column, name).cell ?? `row ${row}`;
     const found = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
     // A word such as `n/a` usually means that there is no value, so the warning suggests `null_values`.
-    if (!isNullWord(value)) return [{ code: 'mixed-column', column: name, detail: found }];
+    if (!isNullWord(value)) {
+      const choices = [{ parameters: { extra_columns: 'add' }, type: oddity.type }];
+      return [{ code: 'mixed-column', column: name, detail: found, choices }];
+    }
     const parameters = asNull([value]);
     const detail = `${found} Send ${queryText(parameters)} to load this as NULL.`;
     return [{ code: 'mixed-column', column: name, detail, choices: [{ parameters }] }];

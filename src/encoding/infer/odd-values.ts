@@ -18,7 +18,7 @@ const RARE = 10;
  * A column has a warning only if it has at least this many values of the other type for each odd value. So a small table of texts gives
  * no warning.
  */
-const FEW = 3;
+export const FEW = 3;
 
 export interface Sighting {
   row: number;
