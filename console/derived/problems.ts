@@ -87,7 +87,7 @@ const parameter = new RegExp(
 
 /** Returns the reason of a problem in words of the page. */
 export function reasonInWords({ detail, code }: Pick<Problem, 'detail' | 'code'>): string {
-  return withoutParameters(detail) || kindInWords(code);
+  return withoutParameters(detail).replace(' in the notation of the request', '') || kindInWords(code);
 }
 
 /** Returns a text of the service without what it says about parameters of requests, for which the page has buttons and fields. */

@@ -45,7 +45,7 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
       await choose(page, 'parcels.csv', 'no,parcels,day\n1,n/a,2026-01-32\n2,x7,\n3,3,2026-01-03\n');
       await type(page, 'parcels', 'integer');
       await type(page, 'day', 'date');
-      await page.getByLabel('day may be NULL').uncheck();
+      await page.getByLabel('day is optional').uncheck();
       await check(page);
       await field(page, 'B2').fill('twelve');
       await field(page, 'B2').press('Enter');

@@ -358,7 +358,7 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByLabel('no is in the primary key').check();
       await page.getByLabel('Type of parcels').fill('integer');
       await page.getByLabel('Type of day').fill('date');
-      await page.getByLabel('note may be NULL').uncheck();
+      await page.getByLabel('note is optional').uncheck();
       await check(page);
       await isAccessible(page, 'problems');
       await page.locator('.group-title').nth(3).waitFor();

@@ -110,10 +110,15 @@ function rules({ columns }: State, column: ColumnPlan, index: number, actions: A
   ].filter(Boolean);
   const isLongKey = keyPlace > 1 || columns.some((other) => other.keyPlace > 1);
   return h('div', { class: 'head-rules' }, [
-    checkbox('NULL', isNullable && keyPlace === 0, (to) => actions.changeColumn(index, { isNullable: to }), {
-      disabled: !isIncluded || keyPlace > 0,
-      'aria-label': `${shortened(name)} may be NULL`,
-    }),
+    checkbox(
+      'Optional',
+      isNullable && keyPlace === 0,
+      (to) => actions.changeColumn(index, { isNullable: to }),
+      {
+        disabled: !isIncluded || keyPlace > 0,
+        'aria-label': `${shortened(name)} is optional`,
+      },
+    ),
     checkbox(
       isLongKey ? `Key ${keyPlace || ''}` : 'Key',
       keyPlace > 0,

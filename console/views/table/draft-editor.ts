@@ -13,7 +13,7 @@ export function draftEditor(columns: DraftColumn[], actions: Actions): VNode {
   const row = (index: number): VNode => draftRow(columns[index]!, index, actions);
   return h('div', { class: 'draft' }, [
     h('div', { class: 'draft-row draft-head', 'aria-hidden': 'true' }, [
-      ['Column', 'Type', 'NULL', 'Default', 'Comment', ''].map((text) => h('span', null, text)),
+      ['Column', 'Type', 'Optional', 'Default', 'Comment', ''].map((text) => h('span', null, text)),
     ]),
     h(VirtualRows, {
       label: 'Columns of the table',
@@ -48,9 +48,9 @@ function draftRow(column: DraftColumn, index: number, actions: Actions): VNode {
       ...{ disabled, class: 'type', list: 'types' },
       'aria-label': `Type of ${of}`,
     }),
-    checkbox('NULL', isNullable, (to) => change({ isNullable: to }), {
+    checkbox('Optional', isNullable, (to) => change({ isNullable: to }), {
       disabled,
-      'aria-label': `${of} may be NULL`,
+      'aria-label': `${of} is optional`,
     }),
     textInput(before?.generated ?? column.default, (to) => change({ default: to }), {
       ...{ disabled: disabled || before?.generated != null, class: 'default' },
