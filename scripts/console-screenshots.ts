@@ -31,8 +31,7 @@ async function takePictures(link: string): Promise<void> {
   await page.waitForSelector('.drop');
   await take(page, 'console-file');
   await page.setInputFiles('#file', join(root, 'examples', 'visits.xlsx'));
-  await page.waitForSelector('.head-cell');
-  await take(page, 'console-columns');
+  await takeColumns(page, 'console-columns');
   await page.getByLabel('Visit is in the primary key', { exact: true }).check();
   await page.click('#check');
   await page.locator('.problem button').first().click();
@@ -47,8 +46,16 @@ async function takePictures(link: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.getByRole('button', { name: 'Load another file' }).click();
   await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));
-  await page.waitForSelector('.head-cell');
-  await take(page, 'console-dark');
+  await takeColumns(page, 'console-dark');
+}
+
+/** The picture is higher than the others, because the columns are below the warnings. */
+async function takeColumns(page: Page, name: string): Promise<void> {
+  await page.setViewportSize({ width: 1100, height: 1060 });
+  await page.getByText('A new table').waitFor();
+  await page.waitForSelector('.grid-row');
+  await take(page, name);
+  await page.setViewportSize({ width: 1100, height: 760 });
 }
 
 async function take(page: Page, name: string): Promise<void> {
