@@ -240,6 +240,14 @@ suite('the first rows', () => {
       const { rows: part, has_more: hasMore, next } = JSON.parse((await rows('parts', query)).text);
       assert.deepEqual([part.length, hasMore, next], [3, true, undefined]);
     }
+    await service.rows(`DROP TABLE IF EXISTS sales.docs; CREATE DOMAIN sales.any_json AS jsonb;
+      CREATE TABLE sales.docs (id int PRIMARY KEY, doc jsonb, own sales.any_json);
+      INSERT INTO sales.docs SELECT i, v, v FROM unnest('{5,"\\"5\\"",null,NULL,true,"\\"a\\""}'::jsonb[]) WITH ORDINALITY AS e (v, i)`);
+    for (const query of ['&limit=1', '&limit=2', '&limit=3', '&limit=4', '&limit=5'])
+      for (const order of ['doc', 'doc.desc', 'own', 'own.desc']) {
+        const { has_more: hasMore, next } = JSON.parse((await rows('docs', `${query}&order=${order}`)).text);
+        assert.deepEqual([hasMore, next], [true, undefined], `${query} ${order}`);
+      }
     await service.rows('ALTER TABLE sales.parts ADD PRIMARY KEY (id)');
     assert.deepEqual(
       (await pages('parts', '&order=id.desc')).map(({ id }) => id),

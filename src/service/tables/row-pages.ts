@@ -107,7 +107,7 @@ export function nextPlace(
     typeof value === 'number' ? source : value;
   const values =
     order.columns.length === 0 ? {} : (JSON.parse(row, exact as () => unknown) as Record<string, unknown>);
-  const texts = order.columns.map(({ name }) => textOf(values[name]));
+  const texts = order.columns.map((column) => textOf(column, values[column.name]));
   if (texts.includes(undefined)) return undefined;
   const text = writePlace([placeName(by), ...(texts as Place), ...(order.hasPlace ? [place] : [])]);
   return text.length > maxPlace ? undefined : text;
@@ -115,8 +115,16 @@ export function nextPlace(
 
 type Place = (string | null)[];
 
-/** Returns PostgreSQL's text of a value in JSON; undefined: it cannot be told from the JSON. */
-function textOf(value: unknown): string | null | undefined {
+const jsonb = 3802;
+
+/**
+ * Returns PostgreSQL's text of a value in JSON; undefined: it cannot be told from the JSON. In a column of the type `jsonb`, null may be a value or NULL,
+ * and the text of `"5"` is not `5`.
+ *
+ * @param column its `base` is the oid of a type (pg_type.dat)
+ */
+function textOf({ base }: RowColumn, value: unknown): string | null | undefined {
+  if (base === jsonb) return undefined;
   if (value === null) return null;
   return typeof value === 'object' ? undefined : String(value);
 }
