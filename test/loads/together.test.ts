@@ -437,3 +437,15 @@ test('large files, merged cells and a file that two tables use are read as in si
   });
   assert.match(asCsv.body, /^part,sheet,cell,.*\r\n1,one,one!A2,1,a,x,/);
 });
+
+test('the tables of a plan together have a limit of columns, because all of them are described in one answer', async () => {
+  const columns = Array.from({ length: 1600 }, (_, index) => `c${index}`);
+  const wide = `${columns.join()}\nx${','.repeat(1599)}\n`;
+  const planned = Array.from({ length: 13 }, (_, index) => ({ table: `t${index}`, file: 'wide' }));
+  const { status, body } = await load(planned, { wide });
+  assert.deepEqual([status, body.code], [413, 'limit-exceeded']);
+  assert.match(body.detail, /^Table \d+ of the plan, .*: the limit is 20,000 columns/);
+  assert.deepEqual(await tables(), []);
+  const { status: statusBelow, body: below } = await load(planned.slice(1), { wide });
+  assert.equal(statusBelow, 201, JSON.stringify(below).slice(0, 500));
+});

@@ -10,6 +10,7 @@
 import type { ClientBase } from 'pg';
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import type { AppError, Warning } from '../../../core/errors.ts';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { withSavepoint } from '../../postgres/savepoints.ts';
 import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
 import { addForeignKeys } from '../../tables/change/alter/add-foreign-keys.ts';
@@ -28,6 +29,9 @@ import type { Part, PlannedTable } from './part.ts';
 import { errorOfTables, isOfOneTable, namingTable } from './problems-of-tables.ts';
 import { sentForeignKeys, tableKey, targetOf, withoutForeignKeys } from './sent-foreign-keys.ts';
 import { swapWithin } from './swap-within.ts';
+
+/** The maximum number of columns of all tables of a plan together. Until the end the service holds about 4 KB for each, and the answer describes it. */
+const maxColumns = 20_000;
 
 /** A table that will be committed. */
 export interface LoadedTable {
@@ -101,7 +105,12 @@ async function loadWithin(
   await findReferences(client, parts);
   await emptyTables(client, byName, signal);
   const ordered = inOrderOfReferences(byName, ({ refersTo }) => refersTo);
-  await forEachChecked(ordered, signal, (part) => loadPart(client, part, parts));
+  await forEachChecked(ordered, signal, async (part) => {
+    await loadPart(client, part, parts);
+    const columns = sumOf(parts.map(({ loaded }) => loaded?.target.columns.length ?? 0));
+    if (columns > maxColumns)
+      throw limitExceeded('The tables of the plan have too many columns together', maxColumns, 'columns');
+  });
   throwIfAny(parts);
   const lost = new Map<Part, Warning[]>();
   for (const part of byName) {
