@@ -60,6 +60,11 @@ const hostile: [name: string, stored: { type: string; values: unknown[] }, table
     withType('numeric[]'),
   ],
   [
+    'text to jsonb with exponents',
+    { type: 'text', values: ['[1e-05]', `[${Array(500).fill('1E+0131071').join()}]`] },
+    withType('jsonb'),
+  ],
+  [
     'text to timestamptz',
     { type: 'text', values: ['2026-01-01 00:00+00', zone(7)] },
     withType('timestamptz'),
@@ -91,6 +96,7 @@ suite('stored values', () => {
     const values = [
       JSON.stringify(Array(20_000).fill({ a: 'x{:,"y' })),
       JSON.stringify('{:,"'.repeat(100_000)),
+      `[${Array(2000).fill('1.5e-05, -2E+12').join()}]`,
     ];
     const answer = await alter('fast', { type: 'text', values }, withType('jsonb'));
     assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -80,6 +80,8 @@ FROM ${quoteQualified(rows.schema, rows.name)} t WHERE ${value} IS NOT NULL AND 
 const SHORT_BYTES = 1000;
 /** The digits of a number with an exponent, and the maximum number of digits in a row (encoders/row-cost.ts). */
 const DIGITS_OF_EXPONENT = 131_072;
+/** The same for an exponent of one or two digits, which ordinary numbers have, as in `1e-05`. */
+const DIGITS_OF_SHORT_EXPONENT = 128;
 const MOST_DIGITS = 16 * 1024 * 1024;
 /** The maximum number of units is a quarter of that of uploads, because PostgreSQL reads a value several times (to check, compare and convert it) and keeps its texts meanwhile. */
 const MOST_UNITS_HERE = MOST_UNITS / 4;
@@ -120,8 +122,10 @@ function limitsOf(cost: ReadingCost): string[] {
     [wordTime / 2, () => `${count('[,:]')} * least(${count('[,:]')}, 16384)`],
     [textTime, () => pairs(count('[[:alnum:]]+|[^[:ascii:]]'))],
   ]);
+  const exponent = String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]`;
   const digits = sum([
-    [cost.hasNumbers ? DIGITS_OF_EXPONENT : 0, () => count(String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]|\\u`)],
+    [cost.hasNumbers ? DIGITS_OF_EXPONENT : 0, () => count(String.raw`${exponent}["\\_0-9]{2}|\\u`)],
+    [cost.hasNumbers ? DIGITS_OF_SHORT_EXPONENT : 0, () => count(exponent)],
     [partDigits, () => `(${commas()} + 1)`],
   ]);
   return [
