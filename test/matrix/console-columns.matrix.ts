@@ -1,48 +1,21 @@
 /** The columns step of the console in a real browser: a file that is loaded with one click, and the mapping to an existing table. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { noBrowser, startBrowser } from '../support/browser.ts';
-import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/browser.ts';
+import {
+  choose,
+  consoleInBrowser,
+  isNotWiderThanTheScreen,
+  load,
+  narrow,
+  press,
+} from '../support/console-in-browser.ts';
+import { isAccessible, tabTo } from '../support/console-page.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 describe('the columns of a file in the console', { skip: noBrowser }, () => {
-  let service: TestService;
-  let browser: Browser;
-
-  before(async () => {
-    service = await startTestService();
-    browser = await startBrowser();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
-
-  const narrow = { width: 360, height: 740 };
-
-  async function inPage(
-    work: (page: Page) => Promise<void>,
-    more: { scope?: string; viewport?: typeof narrow } = {},
-  ) {
-    const { scope, ...window } = more;
-    const token = await service.token(scope === undefined ? {} : { scope });
-    await inWindow(browser, { url: service.url, token, ...window }, work);
-  }
-
-  async function drop(page: Page, name: string, content: string | Buffer): Promise<void> {
-    const buffer = Buffer.from(content as string);
-    await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
-    await page.locator('.columns-step h1', { hasText: name }).waitFor();
-    await page.waitForSelector('.head-cell');
-  }
-
-  async function load(page: Page): Promise<void> {
-    await page.click('#load');
-    await page.getByRole('heading', { name: 'Loaded' }).waitFor();
-  }
+  const service = consoleInBrowser();
 
   /** Chooses the table, and that rows are added to it. */
   async function append(page: Page, table: string): Promise<void> {
@@ -54,8 +27,8 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
     page.getByLabel(`Column of the table for ${header}`, { exact: true });
 
   test('a file about which nothing is asked is loaded with one click, and its only possible readings are taken', () =>
-    inPage(async (page) => {
-      await drop(
+    service.inPage(async (page) => {
+      await choose(
         page,
         'paid.csv',
         'day,temp,paid,amount\n,degC,,EUR\n31/12/2024,12.5,Yes,.097\n13/11/2024,13.5,No,.5\n',
@@ -75,30 +48,30 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
     }));
 
   test('problems, two readings and a proposed column are shown in place of Load', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await service.rows('CREATE TABLE guests (guest_no bigint PRIMARY KEY); INSERT INTO guests VALUES (1)');
-      await drop(page, 'when.csv', 'n,when\n1,03/04/2024\n');
+      await choose(page, 'when.csv', 'n,when\n1,03/04/2024\n');
       await page.getByText('The file was checked').waitFor();
       assert.equal(await page.locator('#load').count(), 0);
-      await page.getByRole('button', { name: 'Read dates as day, month, year' }).click();
+      await press(page, 'Read dates as day, month, year');
       await page.waitForSelector('#load');
-      await page.getByRole('button', { name: 'Choose another file' }).click();
-      await drop(page, 'guests.csv', 'No\n1\n');
+      await press(page, 'Choose another file');
+      await choose(page, 'guests.csv', 'No\n1\n');
       await page.getByText('Choose what happens to the existing table.').waitFor();
       await append(page, 'guests');
       await page.getByText('proposed: similar name').waitFor();
-      await page.getByRole('button', { name: 'Show the problems' }).click();
+      await press(page, 'Show the problems');
       await page.locator('.notice.bad', { hasText: '1 problem' }).waitFor();
       assert.equal((await service.rows('SELECT FROM guests')).length, 1);
     }));
 
   test('columns are mapped to an existing table with the keyboard, and the next file with this header needs one click', () =>
-    inPage(
+    service.inPage(
       async (page) => {
         await service.rows(
           `CREATE TABLE customers (customer_no bigint, full_name text NOT NULL, created date, note text, code text NOT NULL DEFAULT '-')`,
         );
-        await drop(page, 'october.csv', 'Cust No,Name,Created,Remark,Hint\n1,Ann,31/12/2024,x,y\n');
+        await choose(page, 'october.csv', 'Cust No,Name,Created,Remark,Hint\n1,Ann,31/12/2024,x,y\n');
         await append(page, 'customers');
         await page.getByText('The table has no column for 2 columns of the file').waitFor();
         await page.getByText('These columns of the table get nothing from the file: note, code.').waitFor();
@@ -110,14 +83,13 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
         await page.keyboard.type('note');
         await page.getByText('get nothing from the file: code.').waitFor();
         await place(page, 'Hint').selectOption('none');
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-        assert.ok(width <= narrow.width, `the page is ${width} px wide`);
+        await isNotWiderThanTheScreen(page);
         await page.click('#check');
         await page.locator('.check-step .notice.good').waitFor();
         await load(page);
 
-        await page.getByRole('button', { name: 'Load another file' }).click();
-        await drop(page, 'november.csv', 'Cust No,Name,Created,Remark,Hint\n2,Bob,30/11/2024,z,y\n');
+        await press(page, 'Load another file');
+        await choose(page, 'november.csv', 'Cust No,Name,Created,Remark,Hint\n2,Bob,30/11/2024,z,y\n');
         await page.getByText('The settings of the last load of a file with this header are used.').waitFor();
         await load(page);
         const stored = await service.rows(
@@ -135,9 +107,9 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
     ));
 
   test('a column that is chosen twice is asked for again, and a new one is added to the table', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await service.rows('CREATE TABLE stock (sku text, pieces bigint)');
-      await drop(
+      await choose(
         page,
         'stock.xlsx',
         sheetOf(

@@ -1,38 +1,20 @@
 /** The first step of the console in a real browser: pasted cells and texts, links, the example, and several files. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { allScopes } from '../../src/service/start/dev-token.ts';
-import { noBrowser, startBrowser } from '../support/browser.ts';
-import { inWindow, isAccessible } from '../support/console-page.ts';
+import { noBrowser } from '../support/browser.ts';
+import { check, consoleInBrowser, load, press } from '../support/console-in-browser.ts';
+import { isAccessible } from '../support/console-page.ts';
 import { allowsFileServer, type FileServer, linkSecret, startFileServer } from '../support/file-server.ts';
-import { startTestService, type TestService } from '../support/service.ts';
 
 describe('the first step of the console', { skip: noBrowser }, () => {
-  let service: TestService;
+  const service = consoleInBrowser(allowsFileServer);
   let files: FileServer;
-  let browser: Browser;
   before(async () => {
     files = await startFileServer();
-    service = await startTestService(allowsFileServer);
-    browser = await startBrowser();
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-    files?.close();
-  });
-
-  async function inPage(
-    work: (page: Page, context: BrowserContext) => Promise<void>,
-    more: { token?: string; viewport?: { width: number; height: number } } = {},
-  ): Promise<void> {
-    await inWindow(
-      browser,
-      { url: new URL(service.url).origin, token: await service.token(), ...more },
-      work,
-    );
-  }
+  after(() => files?.close());
 
   /** Copies a text, and pastes it as a person does. */
   async function paste(page: Page, context: BrowserContext, text: string): Promise<void> {
@@ -43,19 +25,13 @@ describe('the first step of the console', { skip: noBrowser }, () => {
 
   const titleOf = (page: Page) => page.locator('.columns-step h1').innerText();
 
-  async function checkAndLoad(page: Page): Promise<void> {
-    await page.click('#check');
-    await page.waitForSelector('.check-step .notice.good');
-    await page.click('#load');
-    await page.waitForSelector('.numbers');
-  }
-
   test('pasted cells are loaded like a file, with their tabs, line breaks and leading zeros', () =>
-    inPage(async (page, context) => {
+    service.inPage(async (page, context) => {
       await paste(page, context, 'article\tean\ttext\r\n1\t0012\t"two\nlines"\r\n2\t0013\tb\r\n');
       await page.waitForSelector('.columns-step .grid-row');
       assert.equal(await titleOf(page), 'pasted.tsv');
-      await checkAndLoad(page);
+      await check(page);
+      await load(page);
       assert.deepEqual(await service.rows('SELECT * FROM pasted ORDER BY article'), [
         { article: '1', ean: '0012', text: 'two\nlines' },
         { article: '2', ean: '0013', text: 'b' },
@@ -63,7 +39,7 @@ describe('the first step of the console', { skip: noBrowser }, () => {
     }));
 
   test('a pasted text is read as what it is, and a text that is pasted into a field stays there', () =>
-    inPage(async (page, context) => {
+    service.inPage(async (page, context) => {
       for (const [text, name] of [
         ['a;b\n1;2\n', 'pasted.csv'],
         ['[{"a": 1}]', 'pasted.json'],
@@ -72,7 +48,7 @@ describe('the first step of the console', { skip: noBrowser }, () => {
         await paste(page, context, text);
         await page.waitForSelector('.columns-step .grid-row');
         assert.equal(await titleOf(page), name);
-        await page.getByRole('button', { name: 'Choose another file' }).click();
+        await press(page, 'Choose another file');
         await page.waitForSelector('.file-step');
       }
       await page.locator('input[name=link]').focus();
@@ -82,19 +58,20 @@ describe('the first step of the console', { skip: noBrowser }, () => {
     }));
 
   test('a link is checked and loaded, and is in no address and no request but the forms', () =>
-    inPage(async (page, context) => {
+    service.inPage(async (page, context) => {
       files.files['/shop/orders.csv'] = 'id,name\n1,one\n2,two\n';
       const urls: string[] = [];
       context.on('request', (request) => urls.push(request.url()));
       await page.locator('input[name=link]').fill(files.link('/shop/orders.csv'));
-      await page.getByRole('button', { name: 'Fetch' }).click();
+      await press(page, 'Fetch');
       await page.waitForSelector('.columns-step .grid-row');
       assert.equal(await titleOf(page), 'orders.csv');
       await isAccessible(page, 'columns of a link');
-      await page.getByRole('button', { name: 'curl', exact: true }).click();
+      await press(page, 'curl');
       await page.locator('dialog pre', { hasText: `-F 'source={"from_url":"http` }).waitFor();
       await page.keyboard.press('Escape');
-      await checkAndLoad(page);
+      await check(page);
+      await load(page);
       assert.equal((await service.rows('SELECT * FROM orders')).length, 2);
       assert(urls.length > 3);
       assert.doesNotMatch(urls.join() + page.url(), new RegExp(linkSecret));
@@ -105,36 +82,36 @@ describe('the first step of the console', { skip: noBrowser }, () => {
     }));
 
   test('a pasted link is fetched, and a link that fails says why and can be tried again', () =>
-    inPage(async (page, context) => {
+    service.inPage(async (page, context) => {
       await paste(page, context, files.link('/shop/later.csv'));
       await page.getByText('answers 404').waitFor();
       files.files['/shop/later.csv'] = 'a\n1\n';
-      await page.getByRole('button', { name: 'Try again' }).click();
+      await press(page, 'Try again');
       await page.waitForSelector('.columns-step .grid-row');
       assert.equal(await titleOf(page), 'later.csv');
     }));
 
   test('without its scope there is no field for a link', async () => {
-    const token = await service.token({ scope: allScopes.replace('load:from-url', '') });
-    await inPage(
+    const scope = allScopes.replace('load:from-url', '');
+    await service.inPage(
       async (page) => {
         await page.getByRole('button', { name: 'Try an example' }).waitFor();
         assert.equal(await page.locator('input[name=link]').count(), 0);
       },
-      { token },
+      { scope },
     );
   });
 
   test('the example is read with its header', () =>
-    inPage(async (page) => {
-      await page.getByRole('button', { name: 'Try an example' }).click();
+    service.inPage(async (page) => {
+      await press(page, 'Try an example');
       await page.waitForSelector('.columns-step .grid-row');
       assert.equal(await titleOf(page), 'visits.xlsx');
       await page.getByText('Site no').first().waitFor();
     }));
 
   test('of several dropped files the first one is taken, and the page names the others', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await page.evaluate(`{
         const dataTransfer = new DataTransfer();
         for (const name of ['one.csv', 'two.csv', 'three.csv'])
@@ -147,14 +124,14 @@ describe('the first step of the console', { skip: noBrowser }, () => {
       const notice = page.locator('.notice', { hasText: 'was taken' });
       assert.match(await notice.innerText(), /one\.csv was taken\. Not taken: two\.csv, three\.csv\./);
       await isAccessible(page, 'several files');
-      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await press(page, 'Choose another file');
       await page.waitForSelector('.file-step');
       assert.equal(await notice.count(), 0);
     }));
 
   test('the first step is accessible and as wide as the steps above it, in every window', async () => {
     for (const width of [360, 1280, 3840]) {
-      await inPage(
+      await service.inPage(
         async (page) => {
           await isAccessible(page, `file at ${width} px`);
           const leftOf = async (selector: string) => (await page.locator(selector).first().boundingBox())!.x;

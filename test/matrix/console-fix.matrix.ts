@@ -5,9 +5,11 @@ import { describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { noBrowser } from '../support/browser.ts';
 import {
+  check,
   choose,
   consoleInBrowser,
   isNotWiderThanTheScreen,
+  load,
   narrow,
   press,
 } from '../support/console-in-browser.ts';
@@ -17,12 +19,6 @@ import { bookOf } from '../support/workbook.ts';
 
 describe('cells corrected in the console', { skip: noBrowser }, () => {
   const service = consoleInBrowser();
-
-  /** Begins the check, and waits for its end. */
-  async function check(page: Page): Promise<void> {
-    await page.click('#check');
-    await page.waitForSelector('.check-step .notice.good, .check-step .notice.bad');
-  }
 
   const type = (page: Page, column: string, to: string): Promise<void> =>
     page.getByLabel(`Type of ${column}`, { exact: true }).fill(to);
@@ -34,11 +30,6 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
       .locator('.verdict', { hasText: words })
       .waitFor();
   const fits = (page: Page): Promise<void> => page.locator('.check-step .notice.good').waitFor();
-
-  async function load(page: Page): Promise<void> {
-    await page.click('#load');
-    await page.getByRole('heading', { name: 'Loaded' }).waitFor();
-  }
 
   test('a cell is corrected where it is shown, refused, undone, and loaded; the record says who did it', async () => {
     await service.inPage(async (page) => {
@@ -114,7 +105,7 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
       await field(page, 'B2').fill('0');
       await field(page, 'B2').press('Enter');
       await verdict(page, 'B2', 'accepted');
-      await page.getByRole('button', { name: 'Replace the other 149 “-” by “0”' }).click();
+      await press(page, 'Replace the other 149 “-” by “0”');
       await page.getByRole('heading', { name: '150 cells corrected' }).waitFor();
       await page.locator('.notice.bad', { hasText: '1 problem in the data' }).waitFor();
       await field(page, 'B301').fill('5');
@@ -139,7 +130,7 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
       await check(page);
       await field(page, 'B2').fill('0');
       await field(page, 'B2').press('Enter');
-      await page.getByRole('button', { name: 'Replace all other “x” by “0”' }).click();
+      await press(page, 'Replace all other “x” by “0”');
       await page.locator('.corrections .notice.bad', { hasText: 'At most 10,000 cells' }).waitFor();
       await page.getByRole('heading', { name: '1 cell corrected' }).waitFor();
     });
@@ -213,11 +204,11 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
       await field(page, 'row 1, n').press('Enter');
       await fits(page);
       await load(page);
-      await page.getByRole('button', { name: 'Load another file' }).click();
+      await press(page, 'Load another file');
 
       await choose(page, 'items.ndjson', '{"id": 3, "name": "three"}\n\n{"id": "y", "name": "four"}\n');
       await append();
-      await page.getByRole('button', { name: 'row 2' }).click();
+      await press(page, 'row 2');
       await page.locator('.shown-row .at-fault textarea').waitFor();
       await page
         .locator('.shown-row')

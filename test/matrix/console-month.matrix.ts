@@ -6,9 +6,11 @@ import * as library from '@e965/xlsx';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../support/browser.ts';
 import {
+  check,
   choose,
   consoleInBrowser,
   isNotWiderThanTheScreen,
+  load,
   narrow,
   press,
 } from '../support/console-in-browser.ts';
@@ -26,12 +28,6 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     (await service.rows(`SELECT sku, price::text, stock::int FROM ${table} ORDER BY sku`)).map((row) =>
       Object.values(row),
     );
-
-  async function load(page: Page): Promise<void> {
-    await page.locator('.check-step .notice.good').waitFor();
-    await page.click('#load');
-    await page.getByRole('heading', { name: 'Loaded' }).waitFor();
-  }
 
   /** Returns the count that the page shows with the label. */
   const count = (page: Page, label: string): Promise<string> =>
@@ -66,7 +62,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       const first = Array.from({ length: 20 }, (_, at): Row => [`A${at + 10}`, 1.5, at]);
       await choose(page, 'stock.xlsx', bookWith(...first));
       await page.getByLabel('sku is in the primary key').check();
-      await page.click('#check');
+      await check(page);
       await load(page);
       assert.equal(await count(page, 'Rows added'), '20');
 
@@ -115,7 +111,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       assert.equal(await page.locator('input[name=table]').inputValue(), 'stock');
       // The file has only the repaired rows, so no row may be missing.
       assert.equal(await page.locator('select[name=missing_rows]').inputValue(), 'keep');
-      await page.click('#check');
+      await check(page);
       await load(page);
       assert.equal(await count(page, 'Changed'), '3');
 
@@ -189,8 +185,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
         await press(page, 'Load a file into it');
         await choose(page, 'twice.xlsx', book);
         await page.locator('input[name=leave_out_faulty]').check();
-        await page.click('#check');
-        await page.locator('.check-step .notice.good').waitFor();
+        await check(page);
       };
       await begin();
       assert.equal(await page.locator('.notice.warn strong').count(), 0);
@@ -207,7 +202,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await press(page, 'Load the repaired file');
       await press(page, 'Choose another file');
       await choose(page, 'repaired.xlsx', repaired(content, { C2: 7 }));
-      await page.click('#check');
+      await check(page);
       await load(page);
     });
     assert.deepEqual(await rowsOf('twice'), [
@@ -236,8 +231,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await page.keyboard.press('Tab');
       await page.getByLabel('Order of dates in texts').selectOption('dmy');
       await page.locator('select[name=missing_rows]').selectOption('delete');
-      await page.click('#check');
-      await page.locator('.check-step .notice.good').waitFor();
+      await check(page);
       await press(page, 'Save these settings');
       await page.locator('input[name=profile]').fill('monthly shop');
       await isAccessible(page, 'save settings');
@@ -253,7 +247,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await isAccessible(page, 'used settings');
       assert.equal(await place.inputValue(), ':pieces');
       assert.equal(await page.locator('select[name=missing_rows]').inputValue(), 'delete');
-      await page.click('#check');
+      await check(page);
       await load(page);
       assert.equal(await count(page, 'Changed'), '1');
 
@@ -333,7 +327,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     await service.inPage(async (page) => {
       await update(page, 'partly', 'partly.xlsx', bookWith(['A1', 2, 2]));
       await page.getByLabel('Column of the table for price').selectOption('none');
-      await page.click('#check');
+      await check(page);
       await load(page);
     });
     assert.deepEqual(await rowsOf('partly'), [['A1', '1', 2]]);

@@ -4,7 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../support/browser.ts';
-import { consoleInBrowser, isNotWiderThanTheScreen, narrow, press } from '../support/console-in-browser.ts';
+import {
+  check,
+  choose,
+  consoleInBrowser,
+  isNotWiderThanTheScreen,
+  load,
+  narrow,
+  press,
+} from '../support/console-in-browser.ts';
 import { isAccessible, tabTo } from '../support/console-page.ts';
 import { buildTableWorkbook } from '../support/table-workbook.ts';
 
@@ -88,20 +96,14 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await press(page, 'Load a file into it');
       await page.getByText('The rows go into the table public.visits.').waitFor();
       await isAccessible(page, 'file for a table');
-      const choose = async (name: string, content: string): Promise<void> => {
-        await page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(content) });
-        await page.waitForSelector('.head-cell');
-      };
-      await choose('wrong.csv', 'b\n2\n');
+      await choose(page, 'wrong.csv', 'b\n2\n');
       await press(page, 'Choose another file');
-      await choose('november.csv', 'a\n2\n');
+      await choose(page, 'november.csv', 'a\n2\n');
       assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
-      await page.click('#check');
-      await page.locator('.check-step .notice.good').waitFor();
-      await page.click('#load');
-      await page.waitForSelector('.numbers');
+      await check(page);
+      await load(page);
       await press(page, 'Load another file');
-      await choose('december.csv', 'a\n3\n');
+      await choose(page, 'december.csv', 'a\n3\n');
       await page.getByText('The settings of the last load of a file with this header are used.').waitFor();
       assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
       await press(page, 'Undo: do not use these settings');
@@ -246,24 +248,18 @@ describe('tables in the console', { skip: noBrowser }, () => {
     const october = workbook(header, ['1', 'Ann', '38'], ['2', 'Bob', '41']);
     const november = workbook(header, ['3', 'Cleo', '37.5']);
     await service.inPage(async (page) => {
-      const choose = async (name: string, buffer: Buffer): Promise<void> => {
-        await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
-        await page.waitForSelector('.head-cell');
-      };
-      const load = async (): Promise<void> => {
-        await page.click('#check');
-        await page.locator('.check-step .notice.good').waitFor();
-        await page.click('#load');
-        await page.waitForSelector('.numbers');
+      const checkAndLoad = async (): Promise<void> => {
+        await check(page);
+        await load(page);
       };
       const toTable = async (): Promise<void> => {
         await page.getByRole('link', { name: 'Tables', exact: true }).click();
         await page.locator('a.list-row', { hasText: 'hours' }).click();
         await page.getByRole('heading', { name: 'public.hours', level: 1 }).waitFor();
       };
-      await choose('hours.xlsx', october);
+      await choose(page, 'hours.xlsx', october);
       await page.getByLabel('No is in the primary key').check();
-      await load();
+      await checkAndLoad();
       await toTable();
 
       await page.getByRole('link', { name: 'Change columns' }).click();
@@ -274,10 +270,10 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await page.locator('.notice.good', { hasText: 'The table public.hours was changed' }).waitFor();
 
       await press(page, 'Load a file into it');
-      await choose('november.xlsx', november);
+      await choose(page, 'november.xlsx', november);
       await page.getByLabel('Column of the table for Name').selectOption('person');
       await page.locator('select[name=misfits]').selectOption('widen');
-      await load();
+      await checkAndLoad();
       await toTable();
 
       await press(page, 'Download');
@@ -287,9 +283,9 @@ describe('tables in the console', { skip: noBrowser }, () => {
       assert.equal(text, 'No,person,Hours\n1,Ann,38\n2,Bob,41\n3,Cleo,37.5\n');
 
       await press(page, 'Load a file into it');
-      await choose('hours.csv', Buffer.from(text.replace('41', '40.5')));
+      await choose(page, 'hours.csv', text.replace('41', '40.5'));
       await page.locator('select[name=on_conflict]').selectOption('update');
-      await load();
+      await checkAndLoad();
       assert.deepEqual(await rows('SELECT person, "Hours"::text AS hours FROM hours ORDER BY "No"'), [
         { person: 'Ann', hours: '38' },
         { person: 'Bob', hours: '40.5' },
@@ -404,12 +400,9 @@ describe('tables in the console', { skip: noBrowser }, () => {
       const saved = page.waitForEvent('download');
       await press(page, 'Save all problems as .csv');
       assert.match(await readFile(await (await saved).path(), 'utf8'), /not-a-whole-number/);
-      const buffer = Buffer.from('n;day\n1;31/12/2026\n2;1/2/2026\n');
-      await page.setInputFiles('#again', { name: 'corrected.csv', mimeType: 'text/csv', buffer });
-      await page.click('#check');
-      await page.locator('.check-step .notice.good').waitFor();
-      await page.click('#load');
-      await page.getByRole('heading', { name: 'Loaded', level: 1 }).waitFor();
+      await choose(page, 'corrected.csv', 'n;day\n1;31/12/2026\n2;1/2/2026\n', '#again');
+      await check(page);
+      await load(page);
       assert.deepEqual(await page.locator('.numbers dt').allInnerTexts(), ['Rows added', 'Time']);
       await page.getByRole('link', { name: 'Open the table' }).click();
       await page.getByRole('heading', { name: 'public.again', level: 1 }).waitFor();

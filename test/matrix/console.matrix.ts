@@ -1,19 +1,22 @@
 /** The console in a real browser, on a real service: whole ways from a file to a table, problems, cancelling, reloading, tokens and keyboards. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { readConfig } from '../../src/core/settings/config.ts';
-import { type Service, startService } from '../../src/service/service.ts';
-import { noBrowser, startBrowser } from '../support/browser.ts';
-import { deadlineMs, inWindow, isAccessible, tabTo } from '../support/console-page.ts';
+import { describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { noBrowser } from '../support/browser.ts';
+import {
+  check,
+  choose,
+  consoleInBrowser,
+  isNotWiderThanTheScreen,
+  load,
+  narrow,
+  press,
+} from '../support/console-in-browser.ts';
+import { deadlineMs, isAccessible, tabTo } from '../support/console-page.ts';
 import { startConsoleProvider } from '../support/console-provider.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { encryptAgile } from '../support/encrypt-workbook.ts';
-import { freePort } from '../support/free-port.ts';
-import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';
 import { buildWorkbook } from '../support/xlsx-builder.ts';
@@ -21,59 +24,7 @@ import { buildWorkbook } from '../support/xlsx-builder.ts';
 const root = join(import.meta.dirname, '..', '..');
 
 describe('the console', { skip: noBrowser }, () => {
-  let database: TestDatabase;
-  let folder: string;
-  let port: number;
-  let service: Service;
-  let client: ServiceClient;
-  let browser: Browser;
-  const url = (): string => `http://127.0.0.1:${port}`;
-
-  const start = (environment: Record<string, string> = {}): Promise<Service> =>
-    startService(readConfig(testEnvironment(database, folder, { PORT: String(port), ...environment })));
-
-  before(async () => {
-    database = await createTestDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
-    port = await freePort();
-    service = await start();
-    client = await serviceClient(url());
-    browser = await startBrowser();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-    await database?.drop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  /** Runs a test in a window of its own. */
-  async function inPage(
-    work: (page: Page, context: BrowserContext) => Promise<void>,
-    { token, ...more }: { token?: string; viewport?: { width: number; height: number } } = {},
-  ): Promise<void> {
-    await inWindow(browser, { url: url(), token: token ?? (await client.token()), ...more }, work);
-  }
-
-  async function drop(page: Page, name: string, content: Buffer | string): Promise<void> {
-    await page.setInputFiles('#file', {
-      name,
-      mimeType: 'application/octet-stream',
-      buffer: Buffer.from(content as string),
-    });
-    await page.waitForSelector('.head-cell');
-  }
-
-  async function check(page: Page): Promise<void> {
-    await page.click('#check');
-    await page.waitForSelector('.check-step .notice.good, .check-step .notice.bad');
-  }
-
-  async function load(page: Page): Promise<void> {
-    await page.click('#load');
-    await page.waitForSelector('.numbers');
-  }
+  const service = consoleInBrowser();
 
   /** Follows a link of the page, and waits until the page with this heading is drawn. */
   async function follow(page: Page, link: Locator, heading: string): Promise<void> {
@@ -92,13 +43,13 @@ describe('the console', { skip: noBrowser }, () => {
     await page.locator('dialog').waitFor({ state: 'detached' });
   }
 
-  const rows = async (sql: string) => (await database.pool.query(sql)).rows;
+  const rows = (sql: string) => service.rows(sql);
 
   test('a workbook becomes a table with a column made text and a primary key, and every screen is accessible', () =>
-    inPage(async (page) => {
-      await page.waitForURL(`${url()}/#/`);
+    service.inPage(async (page) => {
+      await page.waitForURL(`${service.url}/#/`);
       await isAccessible(page, 'file');
-      await drop(page, 'orders.xlsx', await readFile(join(root, 'examples', 'orders.xlsx')));
+      await choose(page, 'orders.xlsx', await readFile(join(root, 'examples', 'orders.xlsx')));
       await isAccessible(page, 'columns');
       await page.getByLabel('Type of EAN').fill('text');
       await page.getByLabel('Order no is in the primary key').check();
@@ -136,7 +87,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('an encrypted workbook is opened, checked and loaded with its password, which is in no address', () =>
-    inPage(async (page, context) => {
+    service.inPage(async (page, context) => {
       const urls: string[] = [];
       context.on('request', (request) => urls.push(request.url()));
       const locked = encryptAgile(sheetOf([['a'], [7], [8]]), 'Größe 77', 100);
@@ -160,28 +111,28 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a title above the header is left out, and another row can be the header', () =>
-    inPage(async (page) => {
-      await drop(page, 'visits.xlsx', await readFile(join(root, 'examples', 'visits.xlsx')));
+    service.inPage(async (page) => {
+      await choose(page, 'visits.xlsx', await readFile(join(root, 'examples', 'visits.xlsx')));
       const name = page.getByLabel('Name of the column for Site no');
       await until('the name of the header', async () => (await name.inputValue()) === 'Site no');
       await page.locator('.head-reason', { hasText: 'because all 3 values are dates' }).first().waitFor();
-      await page.getByRole('button', { name: 'Move the header or the range' }).click();
-      await page.getByRole('button', { name: 'Row 4 is the header' }).click();
+      await press(page, 'Move the header or the range');
+      await press(page, 'Row 4 is the header');
       await page.getByLabel('Name of the column for V-001').waitFor();
       await isAccessible(page, 'header');
       await page.getByLabel(/^Range/).fill('A3:ZZZZ9');
       await page.keyboard.press('Enter');
       await page.locator('.notice.bad').waitFor();
-      await page.getByRole('button', { name: 'Row 3 is the header' }).click();
+      await press(page, 'Row 3 is the header');
       await until('the name of the header', async () => (await name.inputValue()) === 'Site no');
-      await page.getByRole('button', { name: 'Close header and range' }).click();
+      await press(page, 'Close header and range');
       await page.locator('.header-choice').waitFor({ state: 'detached' });
       assert.equal(await page.evaluate('document.activeElement.id'), 'move-header');
     }));
 
   test('the choices of warnings are buttons that read dates and numbers in other notations', () =>
-    inPage(async (page) => {
-      await drop(page, 'dates.csv', 'day,n\n31/12/2024,1\n01/11/2024,2\n');
+    service.inPage(async (page) => {
+      await choose(page, 'dates.csv', 'day,n\n31/12/2024,1\n01/11/2024,2\n');
       const type = page.getByLabel('Type of day');
       const undo = page.getByRole('button', { name: /^Undo: Read as people write them: “day” as dates/ });
       await undo.focus();
@@ -200,24 +151,24 @@ describe('the console', { skip: noBrowser }, () => {
         { day: '2024-12-31', type: 'date' },
         { day: '2024-11-01', type: 'date' },
       ]);
-      await page.getByRole('button', { name: 'Load another file' }).click();
-      await drop(page, 'ambiguous.csv', 'day,n\n03/04/2024,1\n');
+      await press(page, 'Load another file');
+      await choose(page, 'ambiguous.csv', 'day,n\n03/04/2024,1\n');
       await page.getByRole('button', { name: 'Read dates as month, day, year' }).waitFor();
-      await page.getByRole('button', { name: 'Read dates as day, month, year' }).click();
+      await press(page, 'Read dates as day, month, year');
       await page.getByText('“day” as dates in the order day/month/year').waitFor();
       await check(page);
       await load(page);
       assert.deepEqual(await rows('SELECT day::text FROM ambiguous'), [{ day: '2024-04-03' }]);
-      await page.getByRole('button', { name: 'Load another file' }).click();
+      await press(page, 'Load another file');
       const amounts = [
         ['no', 'amount'],
         [1, '1.234,50'],
         [2, '99,00'],
         ['Total', '1.333,50'],
       ];
-      await drop(page, 'amounts.xlsx', sheetOf(amounts, 'Amounts'));
+      await choose(page, 'amounts.xlsx', sheetOf(amounts, 'Amounts'));
       await check(page);
-      await page.getByRole('button', { name: 'Load only A1:B3' }).click();
+      await press(page, 'Load only A1:B3');
       await page.locator('.check-step .notice.good', { hasText: '2 rows would be loaded' }).waitFor();
       await load(page);
       const [sum] = await rows(
@@ -227,10 +178,10 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('an encoding, a delimiter and columns to fill down are chosen on the page', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       // "Łódź" in Windows-1250 is valid in Windows-1252, too.
       const text = Buffer.concat([Buffer.from('town;region\n'), Buffer.from([0xa3, 0xf3, 0x64, 0x9f])]);
-      await drop(page, 'towns.csv', Buffer.concat([text, Buffer.from(';north\nx;\n')]));
+      await choose(page, 'towns.csv', Buffer.concat([text, Buffer.from(';north\nx;\n')]));
       await page.getByText('How values are read').click();
       await page.getByText('More about the file').click();
       await isAccessible(page, 'file parameters');
@@ -253,10 +204,10 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('Back and Forward of the browser go through the steps and lose nothing', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const isStep = (name: string): Promise<void> =>
         page.locator('.steps [aria-current=step]', { hasText: name }).waitFor();
-      await drop(page, 'steps.csv', 'a,b\n1,2\n');
+      await choose(page, 'steps.csv', 'a,b\n1,2\n');
       const name = page.getByLabel('Name of the column for a');
       await name.fill('kept');
       await check(page);
@@ -269,7 +220,7 @@ describe('the console', { skip: noBrowser }, () => {
       await page.goForward();
       await page.goForward();
       await isStep('Check');
-      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await press(page, 'Back to the columns');
       await isStep('Columns');
       await page.goBack();
       await isStep('File');
@@ -296,10 +247,9 @@ describe('the console', { skip: noBrowser }, () => {
 
   test('a token that may not read tables loads into an existing table, and the page says what it cannot see', async () => {
     await rows('CREATE TABLE unseen (a bigint PRIMARY KEY); INSERT INTO unseen VALUES (1)');
-    const token = await client.token({ scope: 'table:create table:load' });
-    await inPage(
+    await service.inPage(
       async (page) => {
-        await drop(page, 'unseen.csv', 'a\n1\n2\n');
+        await choose(page, 'unseen.csv', 'a\n1\n2\n');
         await page.locator('.notice.warn', { hasText: 'it lacks the scope table:read' }).waitFor();
         await isAccessible(page, 'unseen');
         await openDialog(page, 'More about a');
@@ -307,22 +257,22 @@ describe('the console', { skip: noBrowser }, () => {
         await closeDialog(page);
         await page.click('#check');
         await page.locator('.notice.bad', { hasText: 'already exists' }).waitFor();
-        await page.getByRole('button', { name: 'Back to the columns' }).click();
+        await press(page, 'Back to the columns');
         await page.locator('select[name=if_exists]').selectOption('append');
         await check(page);
-        await page.getByRole('button', { name: 'Keep the existing rows' }).click();
+        await press(page, 'Keep the existing rows');
         await page.locator('.check-step .notice.good').waitFor();
         await load(page);
         await page.getByText('The rows of the table cannot be shown here.').waitFor();
         assert.deepEqual(await rows('SELECT a::int FROM unseen ORDER BY a'), [{ a: 1 }, { a: 2 }]);
       },
-      { token },
+      { scope: 'table:create table:load' },
     );
   });
 
   test('choices that are made quickly are all kept, and their fields stay open', () =>
-    inPage(async (page) => {
-      await drop(page, 'quick.csv', 'a,b\n"1.234,5",x\nn/a,y\n');
+    service.inPage(async (page) => {
+      await choose(page, 'quick.csv', 'a,b\n"1.234,5",x\nn/a,y\n');
       // The answers wait, so that the choices come before them.
       let answer = (): void => {};
       const asked = new Promise<void>((resolve) => (answer = resolve));
@@ -348,13 +298,13 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('every kind of problem is found, shown in its row, and fixed by a button', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const lines = Array.from({ length: 300 }, (_, index) => `${index + 1},${index},2026-11-20,ok`);
       lines[10] = '11,n/a,2026-11-20,ok';
       lines[20] = '21,x7,2026-11-31,ok';
       lines[30] = '31,30,2026-11-20,';
       lines[40] = '40,40,2026-11-20,ok';
-      await drop(page, 'problems.csv', `no,parcels,day,note\n${lines.join('\n')}\n`);
+      await choose(page, 'problems.csv', `no,parcels,day,note\n${lines.join('\n')}\n`);
       await page.getByLabel('no is in the primary key').check();
       await page.getByLabel('Type of parcels').fill('integer');
       await page.getByLabel('Type of day').fill('date');
@@ -378,22 +328,22 @@ describe('the console', { skip: noBrowser }, () => {
       await until('the cell', async () => (await shown.inputValue()) === 'n/a');
       await isAccessible(page, 'row of a problem');
       const saved = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Save all problems as .csv' }).click();
+      await press(page, 'Save all problems as .csv');
       assert.match(
         await readFile(await (await saved).path(), 'utf8'),
         /,B12,11,parcels,n\/a,not-a-whole-number,/,
       );
-      await page.getByRole('button', { name: 'Treat “n/a” as empty' }).click();
+      await press(page, 'Treat “n/a” as empty');
       await page.locator('.group-title', { hasText: '1parcels' }).waitFor();
-      await page.getByRole('button', { name: 'Make “parcels” text' }).click();
+      await press(page, 'Make “parcels” text');
       await page.locator('.group-title', { hasText: 'parcels' }).waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Allow empty cells in “note”' }).click();
+      await press(page, 'Allow empty cells in “note”');
       await page.locator('.group-title', { hasText: 'note' }).waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Make “no” no key' }).click();
+      await press(page, 'Make “no” no key');
       await page
         .locator('.group-title', { hasText: 'a key occurs more than once' })
         .waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await press(page, 'Leave out the rows with problems');
       await page.locator('.check-step .notice.good', { hasText: '299 rows' }).waitFor();
       await load(page);
       const [found] = await rows('SELECT count(*) AS count, count(parcels) AS parcels FROM problems');
@@ -401,8 +351,8 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('JSON rows, and lines of JSON with a definition, become tables with all their digits', () =>
-    inPage(async (page) => {
-      await drop(page, 'items.json', '[{"id": 1, "n": 12345678901234567890.12}, {"id": 2, "n": 1}]');
+    service.inPage(async (page) => {
+      await choose(page, 'items.json', '[{"id": 1, "n": 12345678901234567890.12}, {"id": 2, "n": 1}]');
       await page.getByLabel('id is in the primary key').check();
       await check(page);
       await load(page);
@@ -411,8 +361,8 @@ describe('the console', { skip: noBrowser }, () => {
         { n: '1' },
       ]);
       await page.locator('.grid-cell', { hasText: '12345678901234567890.12' }).waitFor();
-      await page.getByRole('button', { name: 'Load another file' }).click();
-      await drop(page, 'lines.ndjson', '{"id": 1}\n\n{"id": 2, "t": "x"}\r\n');
+      await press(page, 'Load another file');
+      await choose(page, 'lines.ndjson', '{"id": 1}\n\n{"id": 2, "t": "x"}\r\n');
       await page.getByLabel('Type of id').fill('smallint');
       await check(page);
       await load(page);
@@ -423,7 +373,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('hostile names of sheets, headers and values are text', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const hostile = `<img src=x onerror="document.title='broken'">`;
       const escaped = hostile
         .replaceAll('&', '&amp;')
@@ -433,7 +383,7 @@ describe('the console', { skip: noBrowser }, () => {
       const cell = (address: string, text: string) =>
         `<c r="${address}" t="inlineStr"><is><t>${text}</t></is></c>`;
       const xml = `<row r="1">${cell('A1', escaped)}${cell('B1', '\u202Eevil')}</row><row r="2">${cell('A2', escaped)}${cell('B2', 'y'.repeat(30_000))}</row>`;
-      await drop(
+      await choose(
         page,
         `${hostile.replaceAll('/', '')}.xlsx`,
         buildWorkbook({
@@ -453,17 +403,17 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a cell with 16 MB of text is shown in part', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows(`CREATE TABLE long AS SELECT U&'\\202E' || repeat('x', 16000000) AS a`);
-      await page.goto(`${url()}/#/tables/public/long`);
+      await page.goto(`${service.url}/#/tables/public/long`);
       await page.locator('.grid-cell', { hasText: 'x'.repeat(300) }).waitFor();
       assert.ok((await page.content()).length < 200_000);
     }));
 
   test('1,600 columns and 10,000 problems are shown with few elements', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const header = Array.from({ length: 1500 }, (_, index) => `c${index}`).join(',');
-      await drop(page, 'wide.csv', `${header}\n${header}\n`);
+      await choose(page, 'wide.csv', `${header}\n${header}\n`);
       assert.ok((await page.locator('*').count()) < 2500);
       await page
         .getByRole('table', { name: 'The columns and the first rows of the file' })
@@ -476,10 +426,10 @@ describe('the console', { skip: noBrowser }, () => {
         .locator('.shown-row .at-fault')
         .getByLabel(/^Value of .*, c1499$/)
         .waitFor();
-      await page.getByRole('button', { name: 'Back to the columns' }).click();
-      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await press(page, 'Back to the columns');
+      await press(page, 'Choose another file');
       const values = Array.from({ length: 10_000 }, (_, index) => `v${index}`).join('\n');
-      await drop(page, 'many.csv', `a\n${values}\n`);
+      await choose(page, 'many.csv', `a\n${values}\n`);
       await page.getByLabel('Type of a').fill('integer');
       await check(page);
       const listAll = page.getByRole('button', { name: 'List all 10,000 problems' });
@@ -495,7 +445,7 @@ describe('the console', { skip: noBrowser }, () => {
     table: string,
     work: (release: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
-    const session = await database.pool.connect();
+    const session = await service.database.pool.connect();
     await session.query(`CREATE TABLE IF NOT EXISTS ${table} (a text)`);
     await session.query(`BEGIN; LOCK TABLE ${table}`);
     let isHeld = true;
@@ -513,13 +463,13 @@ describe('the console', { skip: noBrowser }, () => {
 
   /** Makes the page begin a load that waits for the table. */
   async function beginWaiting(page: Page, table: string): Promise<void> {
-    await drop(page, `${table}.csv`, 'a\nx\ny\n');
+    await choose(page, `${table}.csv`, 'a\nx\ny\n');
     await page.locator('select[name=if_exists]').selectOption('append');
     await check(page);
   }
 
   test('a load that is cancelled changes nothing', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows('CREATE TABLE cancelled (a text)');
       await beginWaiting(page, 'cancelled');
       await holding('cancelled', async () => {
@@ -534,7 +484,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a load that is cancelled before the page knows its record ends as its record says', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const upload = '**/upload/excel?*';
       for (const [table, isDone] of [
         ['cancel_late', true],
@@ -552,7 +502,7 @@ describe('the console', { skip: noBrowser }, () => {
               const { id } = await answer.json();
               await until(
                 'the commit',
-                async () => (await client.get(`/api/v1/loads/${id}`)).body.state === 'committed',
+                async () => (await service.client.get(`/api/v1/loads/${id}`)).body.state === 'committed',
               );
               await Promise.race([cancelled, page.waitForTimeout(deadlineMs)]);
               await route.fulfill({ response: answer }).catch(() => {});
@@ -575,7 +525,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a service that does not answer is not shown as work', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows('CREATE TABLE silent (a text)');
       await beginWaiting(page, 'silent');
       await holding('silent', async (release) => {
@@ -593,12 +543,12 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a fix for a problem that was listed with all others sends the value of the file', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       const lines = Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? `${n},-` : `${n},${n}`));
-      await drop(page, 'dashes.csv', `n,v\n${lines.join('\n')}\n`);
+      await choose(page, 'dashes.csv', `n,v\n${lines.join('\n')}\n`);
       await page.getByLabel('Type of v').fill('bigint');
       await check(page);
-      await page.getByRole('button', { name: 'List all 150 problems' }).click();
+      await press(page, 'List all 150 problems');
       await page.getByText('150 problems').first().waitFor();
       await page.getByRole('button', { name: 'List all 150 problems' }).waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Treat “-” as empty' }).first().click();
@@ -606,15 +556,15 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a sign-in link of another person asks first, and the file of one person is never sent by another', () =>
-    inPage(async (page) => {
-      const mallory = await client.token({ subject: 'mallory' });
-      await drop(page, 'salaries.csv', 'a\n1\n');
+    service.inPage(async (page) => {
+      const mallory = await service.client.token({ subject: 'mallory' });
+      await choose(page, 'salaries.csv', 'a\n1\n');
       const person = page.locator('.subject');
       const before = await person.innerText();
       await page.evaluate(`location.assign('#token=${mallory}')`);
       await page.getByRole('heading', { name: 'Continue as mallory?' }).waitFor();
       await isAccessible(page, 'link of another person');
-      await page.getByRole('button', { name: 'Stay' }).click();
+      await press(page, 'Stay');
       assert.equal(await person.innerText(), before);
       await page.getByText('salaries.csv').first().waitFor();
       await page.evaluate(`location.assign('#token=x')`);
@@ -622,18 +572,18 @@ describe('the console', { skip: noBrowser }, () => {
       await closeDialog(page);
       assert.equal(await person.innerText(), before);
       await page.evaluate(`location.assign('#token=${mallory}')`);
-      await page.getByRole('button', { name: 'Continue as mallory' }).click();
+      await press(page, 'Continue as mallory');
       await page.locator('.subject', { hasText: 'mallory' }).waitFor();
       await page.waitForSelector('.drop');
       assert.equal(await page.getByText('salaries.csv').count(), 0);
     }));
 
   test('the list of types has the enums and domains of the database', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows(
         `CREATE TYPE "Pace" AS ENUM ('slow', 'fast'); CREATE DOMAIN share AS int CHECK (VALUE <= 100)`,
       );
-      await drop(page, 'paces.csv', 'pace,share\nslow,7\n');
+      await choose(page, 'paces.csv', 'pace,share\nslow,7\n');
       await page.waitForSelector('#types option[value="share"]', { state: 'attached' });
       const options = await page
         .locator('#types option')
@@ -652,7 +602,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('the choices of a sheet stay while another sheet is shown', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));
       await page.waitForSelector('.head-cell');
       const type = page.getByLabel('Type of EAN');
@@ -665,8 +615,8 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('Forward goes back to the result of a load, although its check is gone', () =>
-    inPage(async (page) => {
-      await drop(page, 'forward.csv', 'a\n1\n');
+    service.inPage(async (page) => {
+      await choose(page, 'forward.csv', 'a\n1\n');
       await check(page);
       await load(page);
       await page.goBack();
@@ -676,7 +626,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a page that is loaded again finds its load, and a restart of the service loses nothing', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows('CREATE TABLE resumed (a text)');
       await beginWaiting(page, 'resumed');
       await holding('resumed', async (release) => {
@@ -684,8 +634,7 @@ describe('the console', { skip: noBrowser }, () => {
         await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
         await page.reload();
         await page.getByRole('heading', { name: /Loading/ }).waitFor();
-        await service.stop();
-        service = await start();
+        await service.restart();
         await release();
         await page.waitForSelector('.numbers');
       });
@@ -693,7 +642,7 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a load whose answer is lost is not called “Not loaded” if its second upload is refused', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows('CREATE TABLE refused_later (a text)');
       await beginWaiting(page, 'refused_later');
       let uploads = 0;
@@ -709,15 +658,15 @@ describe('the console', { skip: noBrowser }, () => {
       await page.click('#load');
       await page.getByLabel('Access token').waitFor();
       assert.equal(await page.getByRole('heading', { name: 'Not loaded' }).count(), 0);
-      await page.getByLabel('Access token').fill(await client.token());
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByLabel('Access token').fill(await service.client.token());
+      await press(page, 'Sign in');
       await page.waitForSelector('.numbers');
       assert.equal(uploads, 2);
       assert.deepEqual(await rows('SELECT * FROM refused_later ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
     }));
 
   test('a load whose connection or token is lost is not called “Not loaded”, and a load that is done needs a new check', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows('CREATE TABLE lost (a text)');
       await page.clock.install();
       await beginWaiting(page, 'lost');
@@ -743,8 +692,8 @@ describe('the console', { skip: noBrowser }, () => {
           { times: 1 },
         );
         await page.click('#look-again');
-        await page.getByLabel('Access token').fill(await client.token());
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByLabel('Access token').fill(await service.client.token());
+        await press(page, 'Sign in');
         await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
         await release();
         await page.waitForSelector('.numbers');
@@ -758,11 +707,11 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('what a load would delete, leave out or update is said before it, and a changed file is chosen again', () =>
-    inPage(async (page) => {
+    service.inPage(async (page) => {
       await rows(
         `CREATE TABLE stock AS SELECT 1 AS id, 'old' AS note; ALTER TABLE stock ADD PRIMARY KEY (id)`,
       );
-      const path = join(folder, 'stock.csv');
+      const path = join(service.folder, 'stock.csv');
       await writeFile(path, 'id,note\n1,new\n');
       await page.setInputFiles('#file', path);
       await page.getByText('Choose what happens to the existing table.').waitFor();
@@ -772,24 +721,24 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByText('The existing rows of public.stock are deleted first.').waitFor();
       await page.getByRole('button', { name: /^Empty .+ and load$/ }).waitFor();
       await isAccessible(page, 'loss');
-      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await press(page, 'Back to the columns');
       await ifExists.selectOption('append');
       await check(page);
-      await page.getByRole('button', { name: 'Keep the existing rows' }).click();
+      await press(page, 'Keep the existing rows');
       await page.locator('.notice.warn', { hasText: 'No row would be loaded' }).waitFor();
-      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await press(page, 'Back to the columns');
       await writeFile(path, 'id,note\n1,newer\nx,bad\n');
       await page.locator('select[name=on_conflict]').selectOption('update');
       await page.click('#check');
       await page.getByText('stock.csv was changed or removed after you chose it. Choose it again.').waitFor();
-      await page.getByRole('button', { name: 'Choose it again' }).click();
+      await press(page, 'Choose it again');
       await page.setInputFiles('#file', path);
       await page.waitForSelector('.head-cell');
       await check(page);
-      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await press(page, 'Leave out the rows with problems');
       await page.locator('.notice.good li', { hasText: 'A3' }).waitFor();
-      await page.getByRole('button', { name: 'Do not leave out rows' }).click();
-      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await press(page, 'Do not leave out rows');
+      await press(page, 'Leave out the rows with problems');
       await page.getByText('The other rows fit the table').waitFor();
       await isAccessible(page, 'left out');
       await load(page);
@@ -797,9 +746,9 @@ describe('the console', { skip: noBrowser }, () => {
     }));
 
   test('a token that expires costs no work, and two tabs have tokens of their own', () =>
-    inPage(async (page, context) => {
-      const expired = await client.token({ ttlSeconds: -60 });
-      await drop(page, 'kept.csv', 'a\n1\n');
+    service.inPage(async (page, context) => {
+      const expired = await service.client.token({ ttlSeconds: -60 });
+      await choose(page, 'kept.csv', 'a\n1\n');
       await page.waitForSelector('#load');
       // The token that was valid for the inspection has expired when the file is checked again.
       await page.route(
@@ -812,47 +761,47 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await isAccessible(page, 'sign in');
       const other = await context.newPage();
-      await other.goto(`${url()}/`);
+      await other.goto(`${service.url}/`);
       await other.getByRole('heading', { name: 'Sign in' }).waitFor();
       await other.close();
-      await page.getByLabel('Access token').fill(await client.token());
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.getByLabel('Access token').fill(await service.client.token());
+      await press(page, 'Sign in');
+      await press(page, 'Check');
       await page.waitForSelector('.notice.good');
       await load(page);
       assert.deepEqual(await rows('SELECT "kept name" FROM kept'), [{ 'kept name': '1' }]);
     }));
 
   test('a link signs in a tab that has the console, a wrong token does not sign in, and signing out removes the work', () =>
-    inPage(async (page) => {
-      await drop(page, 'private.csv', 'a\n1\n');
+    service.inPage(async (page) => {
+      await choose(page, 'private.csv', 'a\n1\n');
       const leaving = page.waitForEvent('dialog');
       await page.evaluate('setTimeout(() => location.reload())');
       await (await leaving).dismiss();
       await page.getByLabel('Name of the column for a').waitFor();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await press(page, 'Sign out');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       assert.equal(await page.evaluate('sessionStorage.length'), 0);
       await page.getByLabel('Access token').fill('wrong');
       await page.keyboard.press('Enter');
       await page.locator('.sign-in .notice.bad', { hasText: 'token' }).waitFor();
-      await page.evaluate(`location.assign('#token=${await client.token()}')`);
+      await page.evaluate(`location.assign('#token=${await service.client.token()}')`);
       await page.waitForSelector('.drop');
-      await page.waitForURL(`${url()}/#/`);
+      await page.waitForURL(`${service.url}/#/`);
       assert.equal(await page.getByText('private.csv').count(), 0);
-      await drop(page, 'done.csv', 'a\n1\n');
+      await choose(page, 'done.csv', 'a\n1\n');
       await check(page);
       await load(page);
       await page.reload();
       await page.locator('.lead', { hasText: 'done.csv' }).waitFor();
-      await page.getByRole('button', { name: 'Load another file' }).click();
+      await press(page, 'Load another file');
       await page.reload();
       await page.waitForSelector('.drop');
       assert.equal(await page.locator('.numbers').count(), 0);
     }));
 
   test('the keyboard is enough, on a narrow screen too', () =>
-    inPage(
+    service.inPage(
       async (page) => {
         await tabTo(page, /^file$/);
         const chooser = page.waitForEvent('filechooser');
@@ -873,31 +822,26 @@ describe('the console', { skip: noBrowser }, () => {
         await tabTo(page, /^load$/);
         await page.keyboard.press('Enter');
         await page.waitForSelector('.numbers');
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-        assert.ok(width <= 360, `the page is ${width} px wide`);
+        await isNotWiderThanTheScreen(page);
         assert.equal((await rows('SELECT * FROM keys')).length, 1);
       },
-      { viewport: { width: 360, height: 740 } },
+      { viewport: narrow },
     ));
 
   test('people sign in at the identity provider', async () => {
-    const provider = await startConsoleProvider(`${url()}/`);
-    await service.stop();
+    const provider = await startConsoleProvider(`${service.url}/`);
     try {
-      const { TOKEN_SECRET: _, ...environment } = testEnvironment(database, folder, { PORT: String(port) });
-      service = await startService(
-        readConfig({
-          ...environment,
-          TOKEN_ISSUER: provider.issuer,
-          TOKEN_AUDIENCE: provider.audience,
-          CONSOLE_OIDC_CLIENT_ID: provider.clientId,
-          CONSOLE_OIDC_RESOURCE: provider.audience,
-        }),
-      );
-      const context = await browser.newContext();
+      await service.restart({
+        TOKEN_SECRET: undefined,
+        TOKEN_ISSUER: provider.issuer,
+        TOKEN_AUDIENCE: provider.audience,
+        CONSOLE_OIDC_CLIENT_ID: provider.clientId,
+        CONSOLE_OIDC_RESOURCE: provider.audience,
+      });
+      const context = await service.browser.newContext();
       const page = await context.newPage();
       page.setDefaultTimeout(deadlineMs);
-      await page.goto(url());
+      await page.goto(service.url);
       await page.getByRole('button', { name: /^Sign in with/ }).click();
       await page.fill('input[name=login]', 'ann');
       await page.fill('input[name=password]', 'any');
@@ -905,12 +849,12 @@ describe('the console', { skip: noBrowser }, () => {
       // The next page of the provider asks for consent.
       await page.click('form:not(:has(input[name=login])) button[type=submit]');
       await page.waitForSelector('.drop');
-      await page.waitForURL(`${url()}/#/`);
+      await page.waitForURL(`${service.url}/#/`);
       await follow(page, page.getByRole('link', { name: 'Tables', exact: true }), 'Tables');
       await page.waitForSelector('.list-row, .empty');
       assert.equal(await page.locator('.notice.bad').count(), 0);
       await page.getByRole('link', { name: 'Load a file' }).click();
-      await drop(page, 'other-window.csv', 'a\n1\n');
+      await choose(page, 'other-window.csv', 'a\n1\n');
       await page.waitForSelector('#load');
       // The token expires.
       await page.route(
@@ -934,17 +878,16 @@ describe('the console', { skip: noBrowser }, () => {
       assert.equal(await page.getByLabel('Name of the column for a').inputValue(), 'still here');
       await until('the other window to be closed', () => context.pages().length === 1);
       page.on('dialog', (dialog) => dialog.accept());
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await press(page, 'Sign out');
       await page.waitForURL(`${provider.issuer}/session/end?*`);
       assert.match(page.url(), /[?&]client_id=.*&id_token_hint=/);
-      await page.goto(`${url()}/?error=access_denied&error_description=Call+me&state=forged`);
+      await page.goto(`${service.url}/?error=access_denied&error_description=Call+me&state=forged`);
       await page.locator('.notice.bad', { hasText: 'not started in this tab' }).waitFor();
       assert.equal(await page.getByText('Call me').count(), 0);
       await context.close();
     } finally {
-      await service.stop();
+      await service.restart();
       await provider.stop();
-      service = await start();
     }
   });
 });

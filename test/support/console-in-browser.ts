@@ -19,6 +19,11 @@ export interface ConsoleInBrowser {
   url: string;
   client: ServiceClient;
   database: TestDatabase;
+  /** For files, which are removed after the tests. */
+  folder: string;
+  browser: Browser;
+  /** Stops the service, and starts it again at the same address. @param change settings that differ */
+  restart(change?: Record<string, string | undefined>): Promise<void>;
   rows(sql: string): Promise<Record<string, unknown>[]>;
   /** Runs a test in a window of its own, which is signed in. */
   inPage(
@@ -27,8 +32,8 @@ export interface ConsoleInBrowser {
   ): Promise<void>;
 }
 
-/** Starts everything before the tests of the suite, and stops it after them. The members can be used in the tests. */
-export function consoleInBrowser(): ConsoleInBrowser {
+/** Starts everything before the tests of the suite, and stops it after them. The members can be used in the tests. @param settings of the service */
+export function consoleInBrowser(settings: Record<string, string> = {}): ConsoleInBrowser {
   const tools = {} as ConsoleInBrowser;
   let folder: string;
   let service: Service;
@@ -39,13 +44,23 @@ export function consoleInBrowser(): ConsoleInBrowser {
     folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    service = await startService(readConfig(testEnvironment(database, folder, { PORT: String(port) })));
+    const start = (change = {}): Promise<Service> => {
+      const environment = testEnvironment(database, folder, { PORT: String(port), ...settings });
+      return startService(readConfig({ ...environment, ...change }));
+    };
+    service = await start();
     const client = await serviceClient(url);
     browser = await startBrowser();
     Object.assign(tools, {
       url,
       client,
       database,
+      folder,
+      browser,
+      restart: async (change) => {
+        await service.stop();
+        service = await start(change);
+      },
       rows: async (sql) => (await database.pool.query(sql)).rows,
       inPage: async (work, { scope, viewport } = {}) => {
         const token = await client.token(scope === undefined ? {} : { scope });
@@ -77,7 +92,20 @@ export async function choose(
   const buffer = Buffer.from(content as string);
   await page.setInputFiles(input, { name, mimeType: 'application/octet-stream', buffer });
   await page.locator('.columns-step h1', { hasText: name }).waitFor();
-  await page.waitForSelector('#check');
+  await page.waitForSelector('.head-cell');
+}
+
+/** Begins the check, and waits for its end. */
+export async function check(page: Page): Promise<void> {
+  await page.click('#check');
+  await page.waitForSelector('.check-step .notice.good, .check-step .notice.bad');
+}
+
+/** Loads the file once it may be loaded, and waits for the end. */
+export async function load(page: Page): Promise<void> {
+  await page.click('#load');
+  await page.getByRole('heading', { name: 'Loaded', exact: true, level: 1 }).waitFor();
+  await page.waitForSelector('.numbers');
 }
 
 export async function isNotWiderThanTheScreen(page: Page): Promise<void> {
