@@ -57,7 +57,7 @@ export function leaveProfile(page: Page): void {
   const { file, isTargetChosen, target } = page.state;
   if (file === undefined) return;
   const kept = isTargetChosen ? target : targetOf(file.name);
-  openFile(page, file.content, { target: kept, isTargetChosen }, firstReading(file.kind));
+  openFile(page, file.content, { file, target: kept, isTargetChosen }, firstReading(file.kind));
 }
 
 async function take(
