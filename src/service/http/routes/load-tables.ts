@@ -1,7 +1,6 @@
 /** `POST /api/v1/loads`: loads several tables in one transaction. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { Load } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
 import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
@@ -9,7 +8,13 @@ import { admitPlanRequest, loadTables, PlanQuery } from '../together/load-plan.t
 import { PlanSchema } from '../together/plan.ts';
 import { answerUpload } from '../uploads/handle-upload.ts';
 import { filePart, passwordPart, spreadsheetErrors } from '../uploads/spreadsheet.ts';
-import { LoadedSchema, loadIdHeaders, preferHeader, uploadErrors } from '../uploads/upload.ts';
+import {
+  LoadedSchema,
+  loadIdHeaders,
+  preferHeader,
+  uploadErrors,
+  uploadResponses,
+} from '../uploads/upload.ts';
 
 const Body = Type.Object(
   { plan: PlanSchema, password: Type.Optional(passwordPart) },
@@ -69,14 +74,7 @@ export function loadTablesRoute(app: FastifyInstance, context: HttpContext): voi
             ...answer,
           },
           201: { description: 'At least one table was created or replaced.', ...answer },
-          202: {
-            description: 'With `Prefer: respond-async`: the body is stored, and the tables will be loaded.',
-            headers: {
-              Location: { type: 'string', description: 'The URL that describes the load.' },
-              ...loadIdHeaders,
-            },
-            content: { 'application/json': { schema: Load } },
-          },
+          202: uploadResponses[202],
           ...problemResponses(...uploadErrors, ...spreadsheetErrors),
         },
       },

@@ -11,11 +11,9 @@ import { admitRequest } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
-import { noteChange, type TableChange } from '../observing/audit.ts';
+import type { TableChange } from '../observing/audit.ts';
 import { queryParser } from '../query.ts';
-import { bodyOfRequest, type Upload, type UploadOperation } from '../uploads/admit-upload.ts';
-import { requestKeyOf } from '../uploads/idempotency.ts';
-import { loadIdHeader } from '../uploads/load-end.ts';
+import { beginLoad, bodyOfRequest, type Upload, type UploadOperation } from '../uploads/admit-upload.ts';
 import { loadContextOf, loadedMembers, loadRequestOf } from '../uploads/load-upload.ts';
 import { uploadChoices } from '../uploads/upload.ts';
 import { readFirstPart } from '../wire/multipart.ts';
@@ -77,46 +75,22 @@ export async function admitPlanRequest(
   const tables = parts.map(({ schema, name: table }) => ({ schema, table }));
   const { schema, name } = parts[0]!;
   Object.assign(factsOf(request), tables[0]);
-  const { owner, subject, role } = grants;
-  const length = request.headers['content-length'];
-  const run = context.records.uploads.create(
-    {
-      operation: loadTables.name,
-      schema,
-      table: name,
-      parts: tables,
-      dryRun: query.dry_run,
-      owner,
-      subject,
-      role,
-      bytesExpected: length === undefined ? undefined : Number(length),
-    },
-    { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
-  );
-  const claimed = { owner, claim: run.id, headers: { [loadIdHeader]: run.id } };
-  const key = requestKeyOf(request, context.records, claimed);
-  run.cancelled.addEventListener('abort', () => admitted.cancel(run.cancelled.reason));
+  const facts = { operation: loadTables.name, schema, table: name, parts: tables, dryRun: query.dry_run };
+  const begun = beginLoad(request, context, admitted, { ...body, facts });
   const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
   return {
     ...admitted,
     ...uploadChoices(query),
     schema,
     name,
-    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal },
+    transaction: { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal },
     operation: loadTables,
     query,
     sentQuery: request.query as Record<string, unknown>,
     definition: undefined,
-    body: { ...body, chunks, digest: key?.digest },
+    ...begun,
+    body: { ...body, chunks, digest: begun.key?.digest },
     line: context.lines.uploads,
-    key,
-    run,
-    requestId: request.id,
-    log: request.log,
-    onLoaded: (change) => {
-      factsOf(request).rows = change.rows;
-      noteChange(request, change);
-    },
   };
 }
 

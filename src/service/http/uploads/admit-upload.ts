@@ -100,30 +100,13 @@ export async function admitUpload(
   const table = tableRequestOf(request, context, admitted, query.schema);
   requireUploadScopes(query, choices, table.grants);
   checkSent(sent, request.query, () => operation.check(query, request.headers));
-  const { schema, name, grants } = table;
-  const { owner, subject, role } = grants;
+  const { schema, name } = table;
   const line = lineOf(request, context, operation, query);
-  const body = bodyOfRequest(request, context, grants, line);
-  const length = request.headers['content-length'];
-  const run = context.records.uploads.create(
-    {
-      operation: operation.name,
-      schema,
-      table: name,
-      dryRun: query.dry_run,
-      owner,
-      subject,
-      role,
-      bytesExpected: length === undefined ? undefined : Number(length),
-      profile: sent.profile?.used,
-      parameters: sent.query,
-    },
-    { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
-  );
-  const claimed = { owner, claim: run.id, headers: { [loadIdHeader]: run.id } };
-  const key = requestKeyOf(request, context.records, claimed, sent.profile?.tag);
-  const digest = digestOf(run, key?.digest, body.bytesReceived);
-  run.cancelled.addEventListener('abort', () => table.cancel(run.cancelled.reason));
+  const body = bodyOfRequest(request, context, table.grants, line);
+  const used = { profile: sent.profile?.used, parameters: sent.query };
+  const facts = { operation: operation.name, schema, table: name, dryRun: query.dry_run, ...used };
+  const begun = beginLoad(request, context, table, { ...body, facts, tag: sent.profile?.tag });
+  const digest = digestOf(begun.run, begun.key?.digest, body.bytesReceived);
   return {
     ...table,
     ...choices,
@@ -131,10 +114,42 @@ export async function admitUpload(
     query,
     sentQuery: sent.query,
     definition: sent.profile?.definition,
-    body: { ...body, digest, onFileName: noteFileOf(run) },
+    ...begun,
+    body: { ...body, digest, onFileName: noteFileOf(begun.run) },
     line,
-    key,
+  };
+}
+
+interface NewLoad {
+  facts: Omit<LoadFacts, 'owner' | 'subject' | 'role' | 'bytesExpected'>;
+  bytesReceived: () => number;
+  /** What the idempotency key covers besides the request. */
+  tag?: string | undefined;
+}
+
+/** Begins the load of a request, and returns what its description has of it. */
+export function beginLoad(
+  request: FastifyRequest,
+  { records }: HttpContext,
+  { grants: { owner, subject, role }, cancel }: Pick<TableRequest, 'grants' | 'cancel'>,
+  { facts, bytesReceived, tag }: NewLoad,
+): Pick<Upload, 'run' | 'key' | 'requestId' | 'log' | 'onLoaded'> {
+  const length = request.headers['content-length'];
+  const bytesExpected = length === undefined ? undefined : Number(length);
+  const run = records.uploads.create(
+    { ...facts, owner, subject, role, bytesExpected },
+    { bytesReceived, isReceived: () => request.raw.complete },
+  );
+  const key = requestKeyOf(
+    request,
+    records,
+    { owner, claim: run.id, headers: { [loadIdHeader]: run.id } },
+    tag,
+  );
+  run.cancelled.addEventListener('abort', () => cancel(run.cancelled.reason));
+  return {
     run,
+    key,
     requestId: request.id,
     log: request.log,
     onLoaded: (change) => {
