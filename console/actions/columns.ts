@@ -1,8 +1,9 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
-import { type ListedProfile, type ListedType, ProblemError } from '../../client/client.ts';
+import { type ListedType, ProblemError } from '../../client/client.ts';
 import { type Place, placed, withPlace } from '../derived/mapping.ts';
 import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
 import type { Page } from './page.ts';
+import { firstOf } from './requests.ts';
 
 /** Asks the service whether the target table exists, 300 ms after the last change of its name. */
 export function lookUpTarget(page: Page): void {
@@ -44,15 +45,9 @@ const maxTypes = 1000;
 
 /** Asks for the types that the database has besides PostgreSQL's own. If the request fails, for example without the scope table:read, the user can still enter their names. */
 export async function readTypes({ client, set, state: { file } }: Page): Promise<void> {
-  const types: ListedType[] = [];
-  try {
-    for await (const type of client.types()) {
-      if (type.schema !== 'pg_catalog' && types.push(type) === maxTypes) break;
-    }
-  } catch {
-    return;
-  }
-  set((state) => (state.file === file ? { types } : {}));
+  const isOwn = ({ schema }: ListedType): boolean => schema !== 'pg_catalog';
+  const types = await firstOf(client.types(), maxTypes, isOwn).catch(() => undefined);
+  if (types) set((state) => (state.file === file ? { types } : {}));
 }
 
 /** The most profiles that the page lists. */
@@ -60,13 +55,8 @@ const maxProfiles = 1000;
 
 /** Asks for the profiles. If the request fails, for example because the service keeps no records, the page offers none. */
 export async function readProfiles({ client, set }: Page): Promise<void> {
-  const profiles: ListedProfile[] = [];
-  try {
-    for await (const profile of client.profiles()) if (profiles.push(profile) === maxProfiles) break;
-  } catch {
-    return;
-  }
-  set({ profiles });
+  const profiles = await firstOf(client.profiles(), maxProfiles).catch(() => undefined);
+  if (profiles) set({ profiles });
 }
 
 export function changeTarget(page: Page, to: Partial<Target>): void {

@@ -7,6 +7,7 @@ import type { LoadFilter, Route, TableSort } from '../state.ts';
 import { openDraft } from './change-columns.ts';
 import { findLoad } from './follow-load.ts';
 import type { Page } from './page.ts';
+import { firstOf } from './requests.ts';
 import { openTable } from './table-rows.ts';
 
 const maxTables = 10_000;
@@ -103,13 +104,4 @@ export async function cancelOne(page: Page, id: string): Promise<void> {
 /** Lists the tables that the token may see. The page shows at most 10,000. */
 export function listTables({ client }: Page): Promise<ListedTable[]> {
   return firstOf(client.tables({ limit: 1000 }), maxTables);
-}
-
-async function firstOf<Item>(items: AsyncIterable<Item>, count: number): Promise<Item[]> {
-  const first: Item[] = [];
-  for await (const item of items) {
-    first.push(item);
-    if (first.length >= count) break;
-  }
-  return first;
 }

@@ -9,6 +9,7 @@ import { saveFile } from '../save-file.ts';
 import type { Checked, Remote, ShownRow } from '../state.ts';
 import { readCells } from './file.ts';
 import type { Page } from './page.ts';
+import { firstOf } from './requests.ts';
 
 export function changeCheck(page: Page, to: Partial<Checked>): void {
   page.set(({ check }) =>
@@ -23,10 +24,8 @@ function checkedLoadId(page: Page): string {
 }
 
 /** Requests all problems of a check. The service stores at most 100,000. */
-export async function listProblems({ client }: Page, load: string): Promise<Problem[]> {
-  const all: Problem[] = [];
-  for await (const problem of client.problems(load, { limit: 10_000 })) all.push(problem);
-  return all;
+export function listProblems({ client }: Page, load: string): Promise<Problem[]> {
+  return firstOf(client.problems(load, { limit: 10_000 }), Number.POSITIVE_INFINITY);
 }
 
 export async function readAllProblems(page: Page): Promise<void> {

@@ -84,3 +84,14 @@ export function createRequests(store: Store, failureOf: (error: unknown) => Fail
 export function wasStopped({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof ChangedFileError);
 }
+
+/** Returns the first items of a list that the service sends in pages. */
+export async function firstOf<Item>(
+  items: AsyncIterable<Item>,
+  count: number,
+  isWanted: (item: Item) => boolean = () => true,
+): Promise<Item[]> {
+  const first: Item[] = [];
+  for await (const item of items) if (isWanted(item) && first.push(item) >= count) break;
+  return first;
+}

@@ -2,6 +2,7 @@
 import { nextSort, orderOf } from '../derived/table.ts';
 import type { RowSort, RowsStart, TableName } from '../state.ts';
 import type { Page } from './page.ts';
+import { firstOf } from './requests.ts';
 
 const rowsOnPage = 100;
 const shownLoads = 5;
@@ -27,11 +28,9 @@ async function readLastLoads(page: Page, { schema, name }: TableName): Promise<v
   const before = newest();
   await page.remote(
     'tableLoads',
-    async (signal) => {
+    (signal) => {
       const query = { schema, table: name, state: 'committed', limit: shownLoads, signal } as const;
-      const loads = [];
-      for await (const load of page.client.loads(query)) if (loads.push(load) === shownLoads) break;
-      return loads;
+      return firstOf(page.client.loads(query), shownLoads);
     },
     { isQuiet: true },
   );

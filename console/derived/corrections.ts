@@ -3,15 +3,16 @@ import type { Correction, Problem } from '../../client/client.ts';
 import { toJson } from '../../client/exact-json.ts';
 import type { Failure } from '../failure.ts';
 import type { CellCorrection, CellPlace, State } from '../state.ts';
-import { cellOf } from './problems.ts';
+import { cellOf, reasonInWords } from './problems.ts';
 import { countInWords } from './words.ts';
 
 /** The limits of the service. */
 export const maxCorrections = 10_000;
 const maxPatchBytes = 1024 * 1024;
 
-export type PlaceFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns'>;
-type Facts = PlaceFacts & Pick<State, 'corrections' | 'columnsOf' | 'existing'>;
+type PlaceFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns'>;
+type CorrectedFacts = PlaceFacts & Pick<State, 'corrections' | 'columnsOf'>;
+type Facts = CorrectedFacts & Pick<State, 'existing'>;
 
 /**
  * Returns a function that returns the cell of a problem in the terms of the file; undefined: the problem is not one of a single cell,
@@ -66,14 +67,6 @@ export function currentCorrections({
   columnsOf,
 }: Pick<State, 'corrections' | 'columnsOf'>): CellCorrection[] {
   return corrections.filter(({ part }) => part === columnsOf);
-}
-
-export function correctionAt(
-  state: Pick<State, 'corrections' | 'columnsOf'>,
-  place: CellPlace,
-): CellCorrection | undefined {
-  const key = keyOfPlace(place);
-  return currentCorrections(state).find((one) => keyOfPlace(one) === key);
 }
 
 /** A new value of a cell. `from` is the value that the page shows for it. */
@@ -135,7 +128,7 @@ export type Verdict = { is: 'checking' | 'accepted' | 'unknown' } | { is: 'refus
 
 /** Returns a function that says what the check has found at a corrected cell. @param isOld true: the check does not have the newest corrections */
 export function verdicts(
-  state: PlaceFacts & Pick<State, 'corrections' | 'columnsOf' | 'check'>,
+  state: CorrectedFacts & Pick<State, 'check'>,
   isOld: boolean,
 ): (correction: CellCorrection) => Verdict {
   const { check } = state;
@@ -147,12 +140,10 @@ export function verdicts(
   const current = currentCorrections(state);
   const placeOf = placesOfProblems(state);
   for (const problem of problems) {
-    const place = problem.parameter === 'patch' ? current[patchIndex(problem)] : placeOf(problem);
-    if (place !== undefined)
-      byKey.set(
-        keyOfPlace(place),
-        problem.parameter === 'patch' ? 'the file has no such cell now' : problem.detail,
-      );
+    const isOfPatch = problem.parameter === 'patch';
+    const place = isOfPatch ? current[patchIndex(problem)] : placeOf(problem);
+    const why = isOfPatch ? 'the file has no such cell now' : reasonInWords(problem);
+    if (place !== undefined) byKey.set(keyOfPlace(place), why);
   }
   return (correction) => {
     const why = byKey.get(keyOfPlace(correction));
@@ -173,8 +164,6 @@ export function isOfCorrections({ errors }: Pick<Failure, 'errors'>): boolean {
 export function isCut(value: string | null | undefined): boolean {
   return value != null && value.length >= 100 && value.endsWith('…');
 }
-
-type CorrectedFacts = PlaceFacts & Pick<State, 'corrections' | 'columnsOf'>;
 
 /** Returns the problems without those of cells that are corrected. */
 export function uncorrected(state: CorrectedFacts, problems: Problem[]): Problem[] {

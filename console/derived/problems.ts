@@ -79,32 +79,29 @@ export function kindInWords(code: string): string {
   return kinds[code] ?? code.replaceAll('-', ' ');
 }
 
-const parameter = new RegExp(
-  `\\b(?:${uploadParameters.map(({ name }) => name).join('|')})=|\\b(?:${uploadParameters
-    .flatMap(({ name }) => (name.includes('_') ? [name] : []))
-    .join('|')})\\b`,
-);
-
 /** Returns the reason of a problem in words of the page. */
 export function reasonInWords({ detail, code }: Pick<Problem, 'detail' | 'code'>): string {
-  return withoutParameters(detail).replace(' in the notation of the request', '') || kindInWords(code);
+  return plainWords(detail).replace(' in the notation of the request', '') || kindInWords(code);
 }
 
+const names = uploadParameters.map(({ name }) => name);
+const parameter = new RegExp(
+  `\\b(?:${names.join('|')})=|\\b(?:${names.filter((name) => name.includes('_')).join('|')})\\b|\`[a-z_]+\``,
+);
+
 /** Returns a text of the service without what it says about parameters of requests, for which the page has buttons and fields. */
-export function withoutParameters(detail: string): string {
-  const sentences = detail.split(/(?<=\.)\s+/).flatMap((sentence) => {
+export function plainWords(detail: string): string {
+  const plain = detail
+    .replace(/ \([a-z_]+=[^)]*\)/g, '')
+    .replace(/ \((bigint|numeric|double precision|boolean|date|time[a-z ]*|interval|uuid|jsonb)\)/g, '');
+  const sentences = plain.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u).flatMap((sentence) => {
     const clauses = sentence.split(/(?<=[:;,])\s+/);
     const end = clauses.findIndex((clause) => parameter.test(clause));
     if (end < 0) return [sentence];
-    const isAdvice = /^(If|To|Send|With|Leave)\b/.test(sentence);
-    return end === 0 || isAdvice
-      ? []
-      : [
-          clauses
-            .slice(0, end)
-            .join(' ')
-            .replace(/[:;,]$/, ''),
-        ];
+    const isAdvised = /^if\b/.test(clauses[end - 1] ?? '');
+    const kept = clauses.slice(0, isAdvised ? end - 1 : end).join(' ');
+    if (kept === '' || /^(If|To|Send|With|Leave)\b/.test(sentence)) return [];
+    return [kept.replace(/[:;,]$/, sentence.endsWith('.') ? '.' : '')];
   });
   return sentences.join(' ');
 }

@@ -1,6 +1,7 @@
 /** The warnings of the service in words of the page: what was decided, what is open, and which warnings are of the same kind. */
 import type { Warning } from '../failure.ts';
 import type { Reading } from '../state.ts';
+import { plainWords } from './problems.ts';
 
 /** Decisions that are the only possible ones. The page says them in one line each. */
 const decided = ['natural-values', 'proposal-taken', 'delimiter', 'quote', 'escape', 'header-rows-left-out'];
@@ -23,7 +24,7 @@ export function decisionsOf(warnings: Warning[]): Decision[] {
   const others = warnings.filter((warning) => !isOpen(warning) && warning.code !== 'natural-values');
   return [
     ...others.map((warning) => ({
-      words: plainWords(warning),
+      words: warningWords(warning),
       undo: warning.code === 'proposal-taken' ? { headerRow: undefined } : undefined,
     })),
     ...(natural.length > 0 ? [{ words: notationWords(natural), undo: { isNatural: false } }] : []),
@@ -45,23 +46,9 @@ function notationWords(warnings: Warning[]): string {
   return `Read as people write them: ${parts.join('; ')}.`;
 }
 
-/** A text of a parameter of the service, such as header_row=4 or \`encoding\`. */
-const parameter = /\b[a-z]+(_[a-z]+)*=[^\s]|`[a-z_]+`/;
-
-/** Returns the detail without the parameters of the service, for which the page has buttons and fields. */
-export function plainWords({ detail }: Pick<Warning, 'detail'>): string {
-  const plain = sentencesOf(detail)
-    .filter((sentence) => !/^If .*, send /s.test(sentence))
-    .join(' ')
-    .replace(/ \([a-z_]+=[^)]*\)/g, '')
-    .replace(/ \((bigint|numeric|double precision|boolean|date|time[a-z ]*|interval|uuid|jsonb)\)/g, '')
-    .replace(/[;:,] (if [^.;]*, )?send [^.;]*(?=[.;])/gi, '');
-  const kept = sentencesOf(plain).filter((sentence) => !parameter.test(sentence));
-  return kept.length === 0 ? plain : kept.join(' ');
-}
-
-function sentencesOf(text: string): string[] {
-  return text.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u);
+/** Returns what the warning says, without parameters of the service unless it says nothing else. */
+export function warningWords({ detail }: Pick<Warning, 'detail'>): string {
+  return plainWords(detail) || detail;
 }
 
 const titles: Record<string, string> = {

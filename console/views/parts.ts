@@ -1,7 +1,7 @@
 /** Small elements that several views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
-import { reasonInWords, withoutParameters } from '../derived/problems.ts';
+import { plainWords, reasonInWords } from '../derived/problems.ts';
 import { withVisibleControls } from '../derived/words.ts';
 import type { Failure } from '../failure.ts';
 import { type Attributes, h } from '../h.ts';
@@ -150,7 +150,7 @@ export function failureBox(
   return h('div', { class: 'notice bad', role: 'alert' }, [
     h('p', { class: 'notice-title' }, title),
     // Texts without a code are those of the page itself.
-    h('p', null, [data((code && withoutParameters(detail)) || detail), refusals[code ?? '']]),
+    h('p', null, [data((code && plainWords(detail)) || detail), refusals[code ?? '']]),
     isListed &&
       h('ul', null, [
         listed.map((problem) =>

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import type { OfferedChoice } from '../derived/choices.ts';
 import { hashOf } from '../derived/routes.ts';
-import { type Decision, plainWords, titleOf } from '../derived/warnings.ts';
+import { type Decision, titleOf, warningWords } from '../derived/warnings.ts';
 import type { Warning } from '../failure.ts';
 import { h } from '../h.ts';
 import type { Reading } from '../state.ts';
@@ -46,7 +46,7 @@ export function warningList(
 }
 
 const line = (warning: Warning): VNode =>
-  h('div', null, isSameFile(warning) ? sameFile(warning) : data(plainWords(warning)));
+  h('div', null, isSameFile(warning) ? sameFile(warning) : data(warningWords(warning)));
 
 function folded(code: string, warnings: Warning[]): VNode {
   const rest = warnings.length - maxOfKind;

@@ -13,7 +13,7 @@ import {
 import { checksItself, nextStep } from '../../console/derived/next-step.ts';
 import { fittingSettings, offeredSettings, remembered } from '../../console/derived/profiles.ts';
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
-import { decisionsOf, isOpen, plainWords } from '../../console/derived/warnings.ts';
+import { decisionsOf, isOpen, warningWords } from '../../console/derived/warnings.ts';
 import { initialState } from '../../console/initial-state.ts';
 import type { ColumnPlan, Inspection, State } from '../../console/state.ts';
 
@@ -196,7 +196,7 @@ test('a chosen place takes the column from another one, a new column is added, a
 });
 
 test('warnings are shown without parameters, and what was decided is one line with its undo', () => {
-  const words = (detail: string) => plainWords({ detail });
+  const words = (detail: string) => warningWords({ detail });
   assert.equal(
     words(
       'Column "a" became text because of "N/A" in C5; every value above it is a whole number (bigint). Send null_values=N/A to load this as NULL.',
@@ -214,6 +214,10 @@ test('warnings are shown without parameters, and what was decided is one line wi
     'Row 3 was read as the header of the table in A3:C6.',
   );
   assert.equal(words('Send sheet=B.'), 'Send sheet=B.');
+  assert.equal(
+    words('Row 4 looks like the header: send header_row=4 or header_row=auto.'),
+    'Row 4 looks like the header.',
+  );
   const natural = (column: string, as: string) => ({
     code: 'natural-values',
     column,

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { tableColumns } from '../../derived/mapping.ts';
 import { keepsDefinition } from '../../derived/target.ts';
-import { isOpen, plainWords } from '../../derived/warnings.ts';
+import { isOpen, warningWords } from '../../derived/warnings.ts';
 import { countInWords, plural } from '../../derived/words.ts';
 import { h } from '../../h.ts';
 import type { Inspection, Reading, State } from '../../state.ts';
@@ -48,7 +48,7 @@ export function columnsGrid(
   { rows, rowNumbers, header, types, warnings }: Inspection,
   actions: Actions,
 ): VNode {
-  const warned = new Map(warnings.filter(isOpen).map((warning) => [warning.column, plainWords(warning)]));
+  const warned = new Map(warnings.filter(isOpen).map((warning) => [warning.column, warningWords(warning)]));
   const keeps = keepsDefinition(state);
   const table = tableColumns(state);
   return h(VirtualGrid, {
