@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 dd90b07965ae4c74d33693b9ccf569d94ed9141b577cdccba037c5730187c1ee.
+// The structure of the OpenAPI document has the SHA-256 9d00fa628a633312e8f436c7bf38191a68026f79faa3a95913811f13d72c4ebf.
 
 export interface paths {
   '/healthz': {
@@ -4457,11 +4457,13 @@ export interface operations {
           'application/json': components['schemas']['LoadedTables'];
         };
       };
-      /** @description With `Prefer: respond-async`: the body is stored, and the tables will be loaded. */
+      /** @description With `Prefer: respond-async`: the body is stored, and the rows will be loaded. */
       202: {
         headers: {
           /** @description The URL that describes the load. */
           Location?: string;
+          /** @description `respond-async`. */
+          'Preference-Applied'?: string;
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
