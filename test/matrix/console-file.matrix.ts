@@ -81,6 +81,26 @@ describe('the first step of the console', { skip: noBrowser }, () => {
       assert.doesNotMatch(stored, new RegExp(linkSecret));
     }));
 
+  test('a file of a link is fetched again when its settings are undone', () =>
+    service.inPage(async (page) => {
+      files.files['/shop/again.csv'] = 'id,name\n1,one\n';
+      await service.rows('CREATE TABLE again (id bigint, name text)');
+      const fetchLink = async () => {
+        await page.locator('input[name=link]').fill(files.link('/shop/again.csv'));
+        await press(page, 'Fetch');
+        await page.waitForSelector('.columns-step .grid-row');
+      };
+      await fetchLink();
+      await page.locator('select[name=if_exists]').selectOption('append');
+      await check(page);
+      await load(page);
+      await press(page, 'Load another file');
+      await fetchLink();
+      await press(page, 'Undo: do not use these settings');
+      await page.getByText('Choose what happens to the existing table.').waitFor();
+      assert.equal(await titleOf(page), 'again.csv');
+    }));
+
   test('a pasted link is fetched, and a link that fails says why and can be tried again', () =>
     service.inPage(async (page, context) => {
       await paste(page, context, files.link('/shop/later.csv'));
