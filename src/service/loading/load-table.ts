@@ -79,7 +79,7 @@ export async function loadTable(
         loadWithin(client, edges, { context, request, input: from, mayBeNew, widening }, types),
       readSchemaVersion(request.schema),
     );
-    return isLate ? { ...result, warnings: [...result.warnings, recoveryPending], isLate } : result;
+    return isLate ? asLate(result) : result;
   };
   const isAllInferred = mayBeNew && input.definition === undefined && (!exists || extraColumns !== 'add');
   const { limits, headSize = usualHead } = context;
@@ -114,6 +114,11 @@ export async function inNotations(
   const isAllInferred = mayBeNew && input.definition === undefined;
   if (isAllInferred && inferred !== undefined) return readNaturally(input, inferred, types);
   return withSecondReading(() => findNotations(input, types, signal));
+}
+
+/** Returns the result of a load that a worker of Citus has not confirmed (`onLateCommit`). */
+export function asLate(result: LoadResult): LoadResult {
+  return { ...result, warnings: [...result.warnings, recoveryPending], isLate: true };
 }
 
 const recoveryPending: Warning = {

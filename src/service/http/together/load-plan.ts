@@ -14,7 +14,7 @@ import { factsOf } from '../observing/access-log.ts';
 import type { TableChange } from '../observing/audit.ts';
 import { queryParser } from '../query.ts';
 import { beginLoad, bodyOfRequest, type Upload, type UploadOperation } from '../uploads/admit-upload.ts';
-import { loadContextOf, loadedMembers, loadRequestOf } from '../uploads/load-upload.ts';
+import { amendAnswer, loadContextOf, loadedMembers, loadRequestOf } from '../uploads/load-upload.ts';
 import { uploadChoices } from '../uploads/upload.ts';
 import { readFirstPart } from '../wire/multipart.ts';
 import {
@@ -151,12 +151,14 @@ async function loadParts(
     };
     return { request, definition, withInput: withRowsOf(context, upload, files, part, areSheetsChosen) };
   });
+  const toAnswer = (results: LoadedTable[]) => answerOf(results, upload, parts, performance.now() - since);
   const loaded = await loadTogether(loadContextOf(context, upload, keeper), planned, signal, (results) => {
     const tables = results.map(({ result }, index) => ({ ...run.facts.parts![index]!, result }));
-    run.committingTables(answerOf(results, upload, parts, performance.now() - since), tables);
+    run.committingTables(toAnswer(results), tables);
   });
   report(context, upload, loaded);
-  return run.answer!;
+  if (!loaded.some(({ result }) => result.isLate)) return run.answer!;
+  return amendAnswer(context, upload, keeper, toAnswer(loaded));
 }
 
 /** Returns a collector that adds the number of the table to each problem. `clear` removes the problems of this table only. */

@@ -43,7 +43,7 @@ async function loadInput(
   unread: LoadInput,
 ): Promise<KeptAnswer> {
   const since = performance.now();
-  const { run, body, log } = upload;
+  const { run, body } = upload;
   const renamed = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
   const input = useDefinition(renamed, await definitionOf(upload));
   const table = prefersCsv(body.headers.accept) ? new ProblemTable() : undefined;
@@ -58,10 +58,7 @@ async function loadInput(
     );
     reportLoaded(context, upload, loaded, input);
     if (!loaded.isLate) return run.answer ?? run.toAnswer(loaded);
-    const answer = run.toAnswer(loaded);
-    await context.records.uploads.amend(run, answer);
-    await keeper.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
-    return answer;
+    return await amendAnswer(context, upload, keeper, run.toAnswer(loaded));
   } catch (error) {
     // The warnings are added, because they often name the cause of the problems, for example that a wrong row was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
@@ -118,6 +115,18 @@ const unlearnt =
 
 const notAmended =
   'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
+
+/** Replaces the answer of a load that is committed. @returns it */
+export async function amendAnswer(
+  { records }: HttpContext,
+  { run, log }: Upload,
+  keeper: AnswerKeeper,
+  answer: KeptAnswer,
+): Promise<KeptAnswer> {
+  await records.uploads.amend(run, answer);
+  await keeper.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
+  return answer;
+}
 
 export function loadContextOf(context: HttpContext, upload: Upload, keeper: AnswerKeeper): LoadContext {
   const { pool, config, measures } = context;

@@ -19,7 +19,7 @@ import { readSchemaVersion } from '../../tables/loading/schema-version.ts';
 import { readRowRules } from '../../tables/rules/row-rules.ts';
 import { describeLoaded, endUnlessRenamed, resultOf } from '../end-load.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
-import { fillTable, inNotations } from '../load-table.ts';
+import { asLate, fillTable, inNotations } from '../load-table.ts';
 import { addsRows, type LoadContext, type LoadObserver, type LoadResult } from '../request/load-request.ts';
 import { inferWhereNeeded } from '../target/infer-definition.ts';
 import { findTable } from '../target/open-target.ts';
@@ -65,9 +65,15 @@ export async function loadTogether(
   });
   throwIfAny(parts);
   const rollback = planned[0]!.request.dryRun;
-  return inTransaction(context.pool, { ...context.transaction, rollback }, (client, edges) =>
+  let isLate = false;
+  const onLateCommit = (): void => {
+    isLate = true;
+  };
+  const options = { ...context.transaction, rollback, onLateCommit };
+  const loaded = await inTransaction(context.pool, options, (client, edges) =>
     loadWithin(client, edges, parts, signal, committing),
   );
+  return isLate ? loaded.map(({ result, input }) => ({ result: asLate(result), input })) : loaded;
 }
 
 function partsOf(context: LoadContext, planned: readonly PlannedTable[]): Part[] {
