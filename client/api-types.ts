@@ -274,7 +274,7 @@ export interface paths {
     put?: never;
     /**
      * Load Several Tables
-     * @description Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`).
+     * @description Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`), also as CSV (`Accept: text/csv`), in its first column.
      */
     post: operations['loadTables'];
     delete?: never;

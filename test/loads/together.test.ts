@@ -449,3 +449,25 @@ test('the tables of a plan together have a limit of columns, because all of them
   const { status: statusBelow, body: below } = await load(planned.slice(1), { wide });
   assert.equal(statusBelow, 201, JSON.stringify(below).slice(0, 500));
 });
+
+test('the problems of all tables come as CSV to a client that prefers it', async () => {
+  const headers = { accept: 'text/csv' };
+  const csv = 'part,sheet,cell,row,column,value,code,reason\r\n';
+  const files = { o: 'no,customer\nx,7\n2,7\n', c: 'id,name\ny,Ann\n7,Bob\n' };
+  const refused = await load(plan, files, '', headers);
+  assert.deepEqual(
+    [refused.status, refused.headers.get('content-type')],
+    [422, 'text/csv; charset=utf-8; header=present'],
+  );
+  const lines = refused.body.replace(csv, '').trim().split('\r\n').sort();
+  assert.deepEqual(
+    lines.map((line: string) => line.split(',').slice(0, 6).join()),
+    ['1,,A2,1,no,x', '2,,A2,1,id,y'],
+  );
+  const leaving = plan.map((one) => ({ ...one, faulty_rows: 'leave_out' }));
+  const left = await load(leaving, files, '', headers);
+  assert.deepEqual([left.status, left.body.split('\r\n').length], [201, 4], left.body);
+  await clear();
+  const good = await load(plan, { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' }, '', headers);
+  assert.deepEqual([good.status, good.body.load.rows], [201, 2]);
+});

@@ -202,7 +202,7 @@ function addChecks(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     refuseWrongHost(request);
     refuseUnknownExpectation(request.raw);
-    refuseOtherThanJson(request.headers.accept, request.url);
+    refuseOtherThanJson(request.headers.accept, request.url, request.method);
   });
 }
 
@@ -353,11 +353,11 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
 }
 
 /** Refuses a client that accepts no JSON. Uploads, and the list of their problems, may also answer CSV. */
-function refuseOtherThanJson(accept: string | undefined, url: string): void {
+function refuseOtherThanJson(accept: string | undefined, url: string, method: string): void {
   if (!url.startsWith('/api/') || acceptsJson(accept)) return;
   if (eventsPath.test(url) && acceptsEvents(accept)) return;
   if (rowsPath.test(url) && acceptedFormat(accept) !== undefined) return;
-  const hasCsv = csvPath.test(url);
+  const hasCsv = csvPath.test(url) || (method === 'POST' && plansPath.test(url));
   if (hasCsv && acceptsCsv(accept)) return;
   const csv = hasCsv ? ', and the problems of an upload as text/csv' : '';
   throw new AppError(
@@ -368,6 +368,7 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
 
 const rowsPath = /^[^?]*\/(?:faulty-)?rows(?:\?|$)/;
 const eventsPath = /\/events(?:\?|$)/;
+const plansPath = /\/loads(?:\?|$)/;
 const csvPath = /^[^?]*\/(?:upload\/(?:json|excel)|problems)(?:\?|$)/;
 
 /**

@@ -147,7 +147,7 @@ test('a worker that is killed after it has prepared the commit is told as recove
 });
 
 test('so is a load of several tables', async () => {
-  const headers = { 'idempotency-key': 'late plan' };
+  const headers = { 'idempotency-key': 'late-plan' };
   const t = ['k,load,n', ...rowsOf(4).map(({ k, load, n }) => `${k},${load},${n}`)].join('\n');
   const tables = [
     { table: 't', file: 't', if_exists: 'append' },

@@ -7,13 +7,17 @@ export const csvContentType = 'text/csv; charset=utf-8; header=present';
 export const csvHeader = 'sheet,cell,row,column,value,code,reason\r\n';
 
 export class ProblemTable extends ProblemLines {
-  constructor() {
+  readonly #header: string;
+
+  /** @param header `csvHeaderOfTables`: all problems are those of a load of several tables */
+  constructor(header = csvHeader) {
     super(csvLineOf);
+    this.#header = header;
   }
 
   /** Returns the file, in UTF-8. */
   toBuffer(): Buffer {
-    return Buffer.concat([Buffer.from(csvHeader), this.join(this.inOrder())]);
+    return Buffer.concat([Buffer.from(this.#header), this.join(this.inOrder())]);
   }
 }
 

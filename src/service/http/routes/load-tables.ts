@@ -59,7 +59,7 @@ export function loadTablesRoute(app: FastifyInstance, context: HttpContext): voi
         tags: ['loads'],
         summary: 'Load Several Tables',
         description:
-          'Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`).',
+          'Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`), also as CSV (`Accept: text/csv`), in its first column.',
         security: [{ bearer: [] }],
         headers: Type.Object({
           ...idempotencyHeader.properties,

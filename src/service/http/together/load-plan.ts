@@ -1,21 +1,32 @@
 /** Loads several tables for a request: admits it, receives and loads its files, and makes the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { AppError } from '../../../core/errors.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import { type LoadedTable, loadTogether } from '../../loading/together/load-together.ts';
 import type { PlannedTable } from '../../loading/together/part.ts';
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { ProblemLines } from '../../loads/problem-lines.ts';
 import type { FoundProblems } from '../../loads/stored-problems.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
+import { csvContentType, csvHeaderOfTables, ProblemTable } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import type { TableChange } from '../observing/audit.ts';
 import { queryParser } from '../query.ts';
 import { beginLoad, bodyOfRequest, type Upload, type UploadOperation } from '../uploads/admit-upload.ts';
-import { amendAnswer, loadContextOf, loadedMembers, loadRequestOf } from '../uploads/load-upload.ts';
+import {
+  amendAnswer,
+  bothCollectors,
+  csvOf,
+  loadContextOf,
+  loadedMembers,
+  loadRequestOf,
+} from '../uploads/load-upload.ts';
 import { uploadChoices } from '../uploads/upload.ts';
+import { prefersCsv } from '../wire/accept.ts';
 import { readFirstPart } from '../wire/multipart.ts';
 import {
   admitPlan,
@@ -139,30 +150,45 @@ async function loadParts(
 ): Promise<KeptAnswer> {
   const { run, signal, query } = upload;
   const startedAt = run.start();
+  const table = prefersCsv(upload.body.headers.accept) ? new ProblemTable(csvHeaderOfTables) : undefined;
   const planned = parts.map((part): PlannedTable => {
     const { schema, name, choices, definition } = part;
     const ofPart = { ...upload, ...choices, schema, name, query: { ...part.query, dry_run: query.dry_run } };
     const areSheetsChosen = parts.filter(({ file }) => file === part.file).length > 1;
     const request = {
       ...loadRequestOf(ofPart, undefined, startedAt),
-      collector: collectorOf(run.found, part.part),
+      collector: collectorsOf(run.found, table, part.part),
       keepFaultyRows: undefined,
       bytes: files.spools.get(part.file)!.size,
     };
     return { request, definition, withInput: withRowsOf(context, upload, files, part, areSheetsChosen) };
   });
-  const toAnswer = (results: LoadedTable[]) => answerOf(results, upload, parts, performance.now() - since);
+  const toAnswer = (results: LoadedTable[]): KeptAnswer => {
+    const answer = answerOf(results, upload, parts, performance.now() - since);
+    // Without left-out rows there are no problems, so the answer is JSON.
+    if (table === undefined || table.count === 0) return answer;
+    return { ...answer, headers: { 'content-type': csvContentType }, body: table.toBuffer() };
+  };
   const loaded = await loadTogether(loadContextOf(context, upload, keeper), planned, signal, (results) => {
     const tables = results.map(({ result }, index) => ({ ...run.facts.parts![index]!, result }));
     run.committingTables(toAnswer(results), tables);
+  }).catch((error) => {
+    throw error instanceof AppError && error.status === 422
+      ? error.with({ body: csvOf(error, table) })
+      : error;
   });
   report(context, upload, loaded);
   if (!loaded.some(({ result }) => result.isLate)) return run.answer!;
   return amendAnswer(context, upload, keeper, toAnswer(loaded));
 }
 
+function collectorsOf(found: FoundProblems, table: ProblemTable | undefined, part: number): ProblemCollector {
+  const ofLoad = collectorOf(found, part);
+  return table === undefined ? ofLoad : bothCollectors(collectorOf(table, part), ofLoad);
+}
+
 /** Returns a collector that adds the number of the table to each problem. `clear` removes the problems of this table only. */
-function collectorOf(all: FoundProblems, part: number): ProblemCollector {
+function collectorOf(all: ProblemLines, part: number): ProblemCollector {
   let before: number | undefined;
   return {
     get count() {

@@ -259,7 +259,7 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
 }
 
 /** Returns the problems of refused data as CSV, if the client prefers that. */
-function csvOf(error: AppError, table: ProblemTable | undefined): ErrorBody | undefined {
+export function csvOf(error: AppError, table: ProblemTable | undefined): ErrorBody | undefined {
   if (table === undefined || error.code !== 'invalid-data' || error.errors === undefined) return undefined;
   // Some errors were made without the collector of problems. They list all of their problems themselves.
   if (table.count === 0) for (const problem of error.errors) table.add(problem);
@@ -278,7 +278,7 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
 }
 
 /** Returns a collector that passes each problem on to two others. */
-function bothCollectors(first: ProblemCollector, second: ProblemCollector): ProblemCollector {
+export function bothCollectors(first: ProblemCollector, second: ProblemCollector): ProblemCollector {
   return {
     get count() {
       return Math.min(first.count, second.count);
