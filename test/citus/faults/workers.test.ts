@@ -159,10 +159,8 @@ test('so is a load of several tables', async () => {
 
 async function assertRecoveryPending(load: number, uploadWithKey: () => Promise<TestAnswer>): Promise<void> {
   // A session can have a connection to a worker that was killed.
-  await until(
-    'the workers to be used again',
-    async () => (await upload('public', 99, '&on_conflict=update')).status === 200,
-  );
+  let warming = load * 1000;
+  await until('the workers to be used again', async () => (await upload('public', ++warming)).status === 200);
   const held = await holdPreparation();
   let answer: TestAnswer;
   try {
