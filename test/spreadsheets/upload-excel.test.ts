@@ -113,6 +113,7 @@ suite('a workbook without a definition', () => {
       column: 'mixed',
       detail:
         'Column "mixed" became text because of "x" in Orders!L3; every value above it is a whole number (bigint).',
+      choices: [{ parameters: { extra_columns: 'add' }, type: 'bigint' }],
     };
     assert.deepEqual(load, {
       rows: 2,
