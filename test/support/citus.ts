@@ -29,6 +29,8 @@ export async function startCitusService(environment: Record<string, string> = {}
   const ports = [0, 1, 2].map((node) => Number(clusterUrl('CITUS_URL').port) + node);
   await Promise.all(ports.map((port) => createDatabase(port, name)));
   const admin = openPool(superuserUrl(ports[0]!, name));
+  // Fewer shards than usual, because each of them is a table at a worker.
+  await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
   const databaseUrl = urlOf('CITUS_URL', ports[0]!, name);
   const pool = openPool(databaseUrl);
   await oneAtATime(superuserUrl(ports[0]!, 'postgres'), async () => {
@@ -38,8 +40,6 @@ export async function startCitusService(environment: Record<string, string> = {}
       `CREATE TABLE first (a integer); SELECT create_reference_table('first'); DROP TABLE first`,
     );
   });
-  // Fewer shards than usual, because each of them is a table at a worker.
-  await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
 
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
   const config = readConfig(testEnvironment({ serviceUrl: databaseUrl }, dataDir, environment));
