@@ -28,31 +28,33 @@ export function remembered(state: State): Settings[] {
   return [{ headers, parameters: texts, isOfNewTable }, ...others].slice(0, maxRemembered);
 }
 
-/** Returns the settings of the load of a file with the header of the present one that created its table, which is not the chosen one. */
+/** Returns the settings of the last load of a file with the header of the present one into another table than the chosen one. */
 export function offeredSettings({ inspection, remembered, target }: State): Settings | undefined {
   if (inspection.is !== 'ready') return undefined;
   const { header } = inspection.value;
-  const isOther = ({ parameters: { table, schema = defaultOf('schema') } }: Settings): boolean =>
-    table !== target.table || schema !== target.schema;
-  return remembered.find((one) => one.isOfNewTable && fitsHeader(one, header) && isOther(one));
+  return remembered.find((one) => fitsHeader(one, header) && !isFor(one, target));
+}
+
+function isFor({ parameters }: Pick<Settings, 'parameters'>, target: Target): boolean {
+  const { table, schema = defaultOf('schema') } = parameters;
+  return table === target.table && schema === target.schema;
 }
 
 /**
  * Returns the settings that the page uses by itself for a new file: the only profile with its header and a table, or those of the
- * last load of a file with this header. If the user has chosen a table before the file, they must be for this table.
+ * last load of a file with this header, unless another table has the name of the file. If the user has chosen a table before the file,
+ * they must be for this table.
  */
 export function fittingSettings(state: State): ListedProfile | Settings | undefined {
-  const { inspection, profiles, isTargetChosen, target } = state;
+  const { inspection, profiles, isTargetChosen, target, existing } = state;
   if (inspection.is !== 'ready') return undefined;
   const { header } = inspection.value;
-  const fits = (one: Pick<Settings, 'headers' | 'parameters'>): boolean => {
-    const { table, schema = defaultOf('schema') } = one.parameters;
-    const isForTarget = !isTargetChosen || (table === target.table && schema === target.schema);
-    return table !== undefined && isForTarget && fitsHeader(one, header);
-  };
+  const fits = (one: Pick<Settings, 'headers' | 'parameters'>): boolean =>
+    one.parameters.table !== undefined && (!isTargetChosen || isFor(one, target)) && fitsHeader(one, header);
   const fitting = profiles.filter(fits);
   if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
-  return state.remembered.find((one) => !one.isOfNewTable && fits(one));
+  const isNameFree = existing.is === 'failed' || (existing.is === 'ready' && existing.value === null);
+  return state.remembered.find((one) => !one.isOfNewTable && fits(one) && (isNameFree || isFor(one, target)));
 }
 
 /** Returns whether the file has the same header as the file for which the profile was saved, in any order. */

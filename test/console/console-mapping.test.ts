@@ -314,6 +314,11 @@ test('the settings of a load into an existing table are used for the next file w
   ]);
   const next = { ...stateOf([['Cust No', 'bigint']], null), remembered: settings };
   assert.equal(fittingSettings(next), settings[0]);
+  const ofOwnName = { ...next, target: { ...next.target, table: 'own' } };
+  assert.equal(fittingSettings(ofOwnName), settings[0]);
+  const ofOwnTable = { ...ofOwnName, existing: state.existing };
+  assert.equal(fittingSettings(ofOwnTable), undefined);
+  assert.equal(offeredSettings(ofOwnTable), settings[0]);
   const forOther = { ...next, isTargetChosen: true, target: { ...next.target, table: 'other' } };
   assert.equal(fittingSettings(forOther), undefined);
   const profile = {
