@@ -4,7 +4,7 @@ import type { ChosenFile, Reading, State } from '../state.ts';
 
 export type RepairFormat = 'xlsx' | 'csv';
 
-/** Parameters of a text file that the service keeps in a file with rows of a text file. */
+/** The parameters of a text file that also apply to its repaired file, because the service writes that file in the same form. */
 const ofTexts = ['delimiter', 'quotes', 'quoted'] as const;
 const ofAllFiles = ['column_names', 'empty_cells', 'all_text', 'flatten', 'flatten_separator'] as const;
 

@@ -60,7 +60,10 @@ const FEW_COPIES = 2;
 const UNITS_OF_COPY = 0.024;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
 const TEXT_TIME = 0.04;
-/** A text of which an expression makes an array for an index of the method gin may have an element for every second byte. */
+/**
+ * The longest text that an expression may make into an array for an index of the method gin (`string_to_array`, for example). The array may have an
+ * element for every second byte of the text.
+ */
 const MOST_BYTES_OF_LIST = 256 * 1024;
 /** A text has a trigram for each byte. In the worst order they take PostgreSQL half a minute. */
 const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;

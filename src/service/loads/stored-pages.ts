@@ -78,7 +78,12 @@ export function readPage({ quoted }: ServiceSchema, list: StoredList, id: string
   };
 }
 
-/** Yields items of a load in lists of at most a page. @param read returns the page that has the item of this number */
+/**
+ * Yields the items of a load from number `after` to before number `end`, counted from 0, in lists of at most a page. It ends early if the items
+ * were removed meanwhile.
+ *
+ * @param read returns the page that has the item of this number
+ */
 export async function* itemsFrom<Item>(
   after: number,
   end: number,

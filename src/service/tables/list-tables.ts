@@ -80,7 +80,10 @@ async function withDistributions(
   });
 }
 
-/** A table that another session has locked is not measured, because the function that measures it would wait for the lock. */
+/**
+ * A table that another session has locked is not measured, because the function that measures it would wait for the lock. Partitioned tables are not
+ * measured while any table of the database is locked, because the lock may be on a partition.
+ */
 const nextTables = `
 WITH page AS MATERIALIZED (
   SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples

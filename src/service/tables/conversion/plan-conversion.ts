@@ -62,7 +62,10 @@ function keptCollation({ from, to }: TypeChange): string {
 
 const stringCategory = 'S';
 
-/** Returns undefined if PostgreSQL has no cast, or none that is certain to do what a person expects. */
+/**
+ * Returns how a value of one type becomes a value of the other. A `NoConversion` has a reason of its own. Undefined: PostgreSQL has no cast, or none
+ * that is certain to do what a person expects.
+ */
 function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoConversion | undefined {
   if (from.base !== undefined) return pathOf(from.base, to, facts);
   if (to.kind === 'domain') return toDomain(from, to, facts);

@@ -115,7 +115,10 @@ export function operatorOf(
   );
 }
 
-/** Checks the right operand of `~`, `LIKE` and the like: a literal, or several in an array. */
+/**
+ * Checks the pattern of `~`, `LIKE` or a function: it must be a short literal, or an array of them. A cast or an escape around it is allowed.
+ * `isRegular`: it is a regular expression, which must not be costly to match.
+ */
 export function checkPattern(
   reader: Reader,
   node: ExpressionNode,

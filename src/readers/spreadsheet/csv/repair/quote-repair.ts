@@ -44,7 +44,7 @@ export class QuoteRepair {
   readonly #walk: RecordWalk;
   /** The bytes that were not passed on yet. They begin at the beginning of a record. */
   #bytes: Buffer = Buffer.alloc(0);
-  /** The position in `#bytes` up to which they were read. `#start` is where the current record begins. */
+  /** The walk has read `#bytes` up to this position. `#start` is where the current record begins. */
   #at = 0;
   #start = 0;
   /** If the record at 0 is faulty: the ends of the records from it on. Empty: all records before `#start` are without faults. */
