@@ -61,7 +61,7 @@ const UNITS_OF_COPY = 0.024;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
 const TEXT_TIME = 0.04;
 /**
- * The longest text that an expression may make into an array for an index of the method gin (`string_to_array`, for example). The array may have an
+ * The longest text that an expression may make into an array for an index of the method gin (`listingFunction`). The array may have an
  * element for every second byte of the text.
  */
 const MOST_BYTES_OF_LIST = 256 * 1024;
