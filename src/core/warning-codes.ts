@@ -8,7 +8,8 @@ export const warningCodes = {
     'the values of a column were left out, because the table lacks it or PostgreSQL computes it (`extra_columns=ignore`)',
   'added-column': 'a column of the data was added to an existing table (`extra_columns=add`)',
   'widened-column': 'a column of an existing table got a wider type (`misfits=widen`)',
-  'mixed-column': 'an inferred column became text because of a few odd values; a choice has the type of the others',
+  'mixed-column':
+    'an inferred column became text because of a few odd values; a choice has the type of the others',
   'other-notation':
     'a column became text, although all of its values look like dates, numbers, times or booleans in another notation; the warning says how to read or convert them',
   'natural-values': 'with `values=natural`: in which notation a column was read',
