@@ -101,12 +101,12 @@ export const commands = {
     usage: 'load FILE… [options]',
     about: 'load files into tables',
     notes:
-      'A file is a workbook, a text file (CSV) or JSON, also packed (.gz, .zst, .br, .zip), or the https link\nof a workbook or text file, which the service fetches. "-" is the standard input.\nWithout --table each file is loaded into the table of its name. With --table all files are loaded\ninto one table, the second and later ones with append.',
+      'A file is a workbook, a text file (CSV) or JSON, also packed (.gz, .zst, .br, .zip), or the\nhttps link of a workbook or text file, which the service fetches. "-" is the standard input.\nWithout --table each file is loaded into the table of its name. With --table all files are loaded\ninto one table, the second and later ones with append.',
     options: {
       ...inGroup('Table', {
         table: { value: 'NAME', about: 'the table. Default: the name of the file without its extension' },
         definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
-        together: { about: 'load all files in one transaction, each into its table: all of them or none' },
+        together: { about: 'load all files in one transaction, each into its table' },
         infer: {
           value: 'WHAT',
           choices: ['missing'],
