@@ -75,7 +75,7 @@ export function filterLoads(page: Page, to: Partial<LoadFilter>): void {
 
 export function sortTables(page: Page, by: TableSort['by']): void {
   page.set(({ tableSort }) => {
-    // Of numbers and times, the largest are the most interesting.
+    // A user who sorts by rows, size or time looks for the largest or the latest.
     const isDescending = tableSort.by === by ? !tableSort.isDescending : by !== 'name';
     return { tableSort: { by, isDescending } };
   });

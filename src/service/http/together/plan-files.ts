@@ -26,7 +26,7 @@ export interface PlanFiles {
   close(): Promise<void>;
 }
 
-/** Where the files of a form are written. */
+/** Writes the files of a form into the spool folder, one after the other. */
 interface FormFiles {
   /** Begins a file, when the one before has ended. */
   open(name: string, sentName: string): Pick<Spool, 'write'>;

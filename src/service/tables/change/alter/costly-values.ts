@@ -80,7 +80,7 @@ FROM ${quoteQualified(rows.schema, rows.name)} t WHERE ${value} IS NOT NULL AND 
 const SHORT_BYTES = 1000;
 /** The digits of a number with an exponent, and the maximum number of digits in a row (encoders/row-cost.ts). */
 const DIGITS_OF_EXPONENT = 131_072;
-/** The same for an exponent of one or two digits, which ordinary numbers have, as in `1e-05`. */
+/** The digits that a number with an exponent of one or two digits counts as. Ordinary numbers have such exponents: `1e-05`. */
 const DIGITS_OF_SHORT_EXPONENT = 128;
 const MOST_DIGITS = 16 * 1024 * 1024;
 /** The maximum number of units is a quarter of that of uploads, because PostgreSQL reads a value several times (to check, compare and convert it) and keeps its texts meanwhile. */
@@ -105,7 +105,7 @@ function limitsOf(cost: ReadingCost): string[] {
   const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits } = cost;
   const { keyTime, partTime, wordTime, textTime } = cost;
   const count = (pattern: string) => `regexp_count(x.s, ${quoteLiteral(pattern)})::float8`;
-  // The same formula as in sort-cost.ts.
+  // The comparisons of a sort in the worst order, as sort-cost.ts counts them.
   const pairs = (number: string) => `${number} * (${number} + x.bytes / 32)`;
   const sum = (terms: [factor: number, of: () => string][]) =>
     terms.flatMap(([factor, of]) => (factor > 0 ? `${factor} * ${of()}` : [])).join(' + ') || '0';
