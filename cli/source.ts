@@ -32,7 +32,7 @@ export function contentOf({ fromUrl, file, bytes, name, kind }: Source): Omit<Up
   return fromUrl === undefined ? { file, bytes, name, kind } : { fromUrl };
 }
 
-export function isLink(path: string): boolean {
+function isLink(path: string): boolean {
   return /^https?:\/\//i.test(path) && URL.canParse(path);
 }
 

@@ -129,7 +129,7 @@ export interface TableSort {
 export interface RowsPage extends FirstRows {
   /** The column by which the rows are ordered; undefined: the order in which PostgreSQL stores them. */
   sort: RowSort | undefined;
-  /** Where this page and each page before it begin. */
+  /** The places at which the pages so far begin. The last one is that of this page. */
   starts: RowsStart[];
 }
 

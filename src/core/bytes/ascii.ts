@@ -10,7 +10,6 @@ export const QUOTE = 0x22;
 export const HASH = 0x23;
 export const AMPERSAND = 0x26;
 export const APOSTROPHE = 0x27;
-export const OPENING_PARENTHESIS = 0x28;
 export const CLOSING_PARENTHESIS = 0x29;
 export const PLUS = 0x2b;
 export const COMMA = 0x2c;

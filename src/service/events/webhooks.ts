@@ -42,7 +42,7 @@ export const maxPatternsPerCaller = 1000;
  * are kept after they have ended. The webhooks of a caller share these numbers equally.
  */
 export const maxPendingPerCaller = 5000;
-export const maxKeptPerCaller = 10_000;
+const maxKeptPerCaller = 10_000;
 /** How often the database is asked for new events while there are webhooks (`busyMs`), and while there are none (`idleMs`), because another process may create the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;

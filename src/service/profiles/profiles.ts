@@ -30,7 +30,7 @@ import {
 
 export const maxProfilesPerOwner = 1000;
 /** The most bytes of all versions of the profiles of an owner. */
-export const maxProfileBytesPerOwner = 64 * 1024 * 1024;
+const maxProfileBytesPerOwner = 64 * 1024 * 1024;
 
 /** Checks the tag of the profile that a change would replace; undefined: there is none. */
 export type RequireTag = (tag: string | undefined) => void;

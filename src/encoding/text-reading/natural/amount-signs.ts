@@ -10,7 +10,7 @@ const CLOSING = 0x29;
 const PERCENT_SIGN = 0x25;
 
 /** The signs around a number. `signAt` and `signBefore` return one of these bits combined with the length of the sign. */
-export const PLUS_SIGN = 1 << 3;
+const PLUS_SIGN = 1 << 3;
 export const MINUS_SIGN = 1 << 4;
 export const OPENED = 1 << 5;
 const CLOSED = 1 << 6;

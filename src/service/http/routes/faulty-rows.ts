@@ -22,7 +22,7 @@ const Query = Type.Object({
   ),
 });
 
-export const completeHeader = 'faulty-rows-complete';
+const completeHeader = 'faulty-rows-complete';
 
 const documentation = {
   operationId: 'readFaultyRows',

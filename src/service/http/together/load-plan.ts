@@ -58,7 +58,7 @@ export const loadTables: UploadOperation<PlannedQuery> = {
     await files.close();
   },
   completeBody: async (_context, body, signal) => {
-    const { part, parts, chunks } = await readPlanOf(body, signal);
+    const { part, parts, chunks } = await readPlanOf(body.headers, body.chunks(signal), signal);
     return completePlan(body, chunks(), part, { parts, signal });
   },
 };
@@ -80,8 +80,7 @@ export async function admitPlanRequest(
   const received = body.chunks(signal);
   // A body whose reading has begun is given up with its answer, so that nothing waits for the rest of it.
   reply.raw.once('close', () => received.return(undefined).catch(() => {}));
-  const { part, chunks } = await readFirstPart(body.headers, received, planPart, maxPlanBytes);
-  const parts = await readPlan(part, signal);
+  const { parts, chunks } = await readPlanOf(body.headers, received, signal);
   await admitPlan(parts, grants, signal);
   const tables = parts.map(({ schema, name: table }) => ({ schema, table }));
   const { schema, name } = parts[0]!;
@@ -127,12 +126,17 @@ async function receivePlan(
   body: Upload['body'],
   signal: AbortSignal,
 ): Promise<{ parts: PlannedPart[]; files: PlanFiles }> {
-  const { part, parts, chunks } = await readPlanOf(body, signal);
+  const { part, parts, chunks } = await readPlanOf(body.headers, body.chunks(signal), signal);
   return { parts, files: await receiveFiles(context, body, chunks(), part, { parts, signal }) };
 }
 
-async function readPlanOf(body: Upload['body'], signal: AbortSignal) {
-  const { part, chunks } = await readFirstPart(body.headers, body.chunks(signal), planPart, maxPlanBytes);
+/** Reads the plan at the beginning of a form. `chunks` has the form from its beginning. */
+async function readPlanOf(
+  headers: Upload['body']['headers'],
+  received: AsyncGenerator<Buffer>,
+  signal: AbortSignal,
+) {
+  const { part, chunks } = await readFirstPart(headers, received, planPart, maxPlanBytes);
   return { part, parts: await readPlan(part, signal), chunks };
 }
 

@@ -17,7 +17,7 @@ import { optionsOf } from '../uploads/spreadsheet.ts';
 import { type UploadChoices, uploadChoices } from '../uploads/upload.ts';
 
 /** The maximum number of tables of a plan, and so of its files. */
-export const maxPlannedTables = 100;
+const maxPlannedTables = 100;
 
 /** The maximum length of a plan with all its definitions. It is parsed at once. */
 export const maxPlanBytes = 1024 * 1024;

@@ -90,11 +90,7 @@ export function lacksCreate(role: string, schema: string): AppError {
 }
 
 /** Returns the sentence that says which privileges to ask the administrator for. */
-export function askForSchema(
-  role: string,
-  schema: string,
-  privileges = 'privileges USAGE and CREATE',
-): string {
+function askForSchema(role: string, schema: string, privileges = 'privileges USAGE and CREATE'): string {
   return `Ask the administrator of the database for the ${privileges} on the schema "${schema}" for the role "${role}"`;
 }
 

@@ -34,7 +34,7 @@ export interface TypeScope {
   hasNames: boolean;
 }
 
-export const typesPerPage = 1000;
+const typesPerPage = 1000;
 /** An enum with more labels is listed without them. */
 export const maxListedLabels = 10_000;
 /** The maximum number of bytes of the labels and checks of a page, unless its first type alone has more. */

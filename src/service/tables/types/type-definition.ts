@@ -6,7 +6,7 @@ import { serialBase, type TypeName } from '../column-types.ts';
 import { Name } from '../name-schemas.ts';
 import { entriesOf, isOfType, type Report, readMembers, readName, readText } from '../read-members.ts';
 
-export const typesPointer = '/table/types';
+const typesPointer = '/table/types';
 
 /** The maximum number of enums and domains of a definition. */
 export const maxTypes = 100;
