@@ -11,6 +11,7 @@ COPY docs docs
 COPY cli cli
 COPY client client
 COPY console console
+COPY examples examples
 COPY scripts scripts
 COPY src src
 RUN npm run build bundle

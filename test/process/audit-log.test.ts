@@ -302,5 +302,7 @@ test('an export has a line with its rows, and one that broke off has the code an
   await until('the line of the broken export', () => broken().length === 1);
   const { level, time, reqId, msg, load, ...rest } = broken()[0]!;
   assert.deepEqual(rest, { ...ofExport, outcome: 'broken', code: 'limit-exceeded' });
-  assert(lines().some((line) => line.reqId === reqId && line.msg === 'an export was broken off'));
+  await until('the line with the reason', () =>
+    lines().some((line) => line.reqId === reqId && line.msg === 'an export was broken off'),
+  );
 });
