@@ -156,7 +156,7 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
     const row = rows[index]!;
     if (rows[last]!.row - row.row >= maxHeaderRows) break;
     if (isLabel(row, body)) continue;
-    if (hasOwnValue(row)) break;
+    if (hasOwnValue(row) || isProperty(row, rows.slice(first, last + 1), body)) break;
     first = index;
   }
   return first;
@@ -166,6 +166,15 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
 function hasOwnValue({ classes, values }: OutlineRow): boolean {
   if (classes.filter((found) => found === MOMENT_LIKE).length === 1) return true;
   return classes.some((found, at) => found === TRUTH || (found === NUMBER_LIKE && !isYear(values?.[at])));
+}
+
+/** Returns whether a row contains only a property, as in `Author | Ann`, and the header below names both of its columns. */
+function isProperty(row: OutlineRow, header: OutlineRow[], { firstColumn, lastColumn }: Values): boolean {
+  const isPair = row.filled === 2 && row.firstColumn === firstColumn && row.classes.length === 2;
+  if (!isPair || lastColumn - firstColumn < 2) return false;
+  return header.some(
+    (lower) => classAt(lower, firstColumn) !== BLANK && classAt(lower, firstColumn + 1) !== BLANK,
+  );
 }
 
 function isNamed(rows: OutlineRow[], first: number, last: number, column: number): boolean {
