@@ -1,4 +1,9 @@
-/** The statements about webhooks and their deliveries. */
+/**
+ * The statements about webhooks and their deliveries.
+ *
+ * Many deliveries are named by `ctid`: if PostgreSQL has no statistics of them, a join by their keys may compare each one with each.
+ * A row that another transaction has changed meanwhile is left for the next round.
+ */
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { Message, Outcome } from './send-webhook.ts';
@@ -114,9 +119,8 @@ export function deleteWebhook(schema: ServiceSchema, id: string, limit: number):
     // This locks the webhook before its deliveries, as when the receiver ends the webhook. In another order the two could wait for each other.
     disableWebhook(schema, id),
     {
-      text: `DELETE FROM ${quoted}.deliveries d
-        USING (SELECT event_id FROM ${quoted}.deliveries WHERE webhook = $1 LIMIT $2 FOR UPDATE) old
-        WHERE d.webhook = $1 AND d.event_id = old.event_id`,
+      text: `DELETE FROM ${quoted}.deliveries
+        WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${quoted}.deliveries WHERE webhook = $1 LIMIT $2 FOR UPDATE))`,
       values: [id, limit],
     },
     {
@@ -242,13 +246,12 @@ export function removeSurplus(
   maxKept: number,
 ): Statement {
   return {
-    text: `DELETE FROM ${quoted}.deliveries d USING (
-        SELECT o.webhook, o.event_id FROM ${quoted}.webhooks w
+    text: `DELETE FROM ${quoted}.deliveries WHERE ctid = ANY (ARRAY(
+        SELECT o.ctid FROM ${quoted}.webhooks w
         CROSS JOIN LATERAL (SELECT created_at FROM ${quoted}.deliveries WHERE webhook = w.id
           ORDER BY created_at DESC OFFSET ${shareOf(quoted, '$2', '$1', 'all')} LIMIT 1) edge
         JOIN ${quoted}.deliveries o ON o.webhook = w.id AND o.created_at <= edge.created_at
-        WHERE w.owner = $1 AND o.state <> 'pending' LIMIT 10000 FOR UPDATE OF o SKIP LOCKED) old
-      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
+        WHERE w.owner = $1 AND o.state <> 'pending' LIMIT 10000 FOR UPDATE OF o SKIP LOCKED))`,
     values: [owner, maxKept],
   };
 }
@@ -374,11 +377,10 @@ export function disableWebhook({ quoted }: ServiceSchema, webhook: string): Stat
 /** Ends deliveries of disabled webhooks, at most `limit` of them, because a webhook may have many. */
 export function endDeliveries({ quoted }: ServiceSchema, limit: number): Statement {
   return {
-    text: `UPDATE ${quoted}.deliveries d
+    text: `UPDATE ${quoted}.deliveries
       SET state = 'dead', error = 'the receiver has ended the webhook (410)', ended_at = clock_timestamp()
-      FROM (SELECT o.webhook, o.event_id FROM ${quoted}.webhooks w JOIN ${quoted}.deliveries o ON o.webhook = w.id
-        WHERE w.disabled_at IS NOT NULL AND o.state = 'pending' LIMIT $1 FOR UPDATE OF o SKIP LOCKED) old
-      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
+      WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM ${quoted}.webhooks w JOIN ${quoted}.deliveries o ON o.webhook = w.id
+        WHERE w.disabled_at IS NOT NULL AND o.state = 'pending' LIMIT $1 FOR UPDATE OF o SKIP LOCKED))`,
     values: [limit],
   };
 }
@@ -391,11 +393,10 @@ export function removeDeliveries(
   from: string,
 ): Statement {
   return {
-    text: `WITH removed AS (DELETE FROM ${quoted}.deliveries d
-      USING (SELECT webhook, event_id FROM ${quoted}.deliveries
+    text: `WITH removed AS (DELETE FROM ${quoted}.deliveries
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${quoted}.deliveries
         WHERE ended_at >= $3 AND ended_at < clock_timestamp() - make_interval(days => $1) ORDER BY ended_at LIMIT $2
-        FOR UPDATE SKIP LOCKED) old
-      WHERE d.webhook = old.webhook AND d.event_id = old.event_id RETURNING d.ended_at)
+        FOR UPDATE SKIP LOCKED)) RETURNING ended_at)
       SELECT count(*)::int4 AS count, max(ended_at)::text AS last FROM removed`,
     values: [days, limit, from],
   };
