@@ -114,7 +114,7 @@ test('the list of changes shows missing rows with the texts of changed ones', as
 
 test('the list of changes has 10,000 missing rows, also of a table with several columns', async () => {
   const columns = 'id int PRIMARY KEY, a int, b int, c int, d int, e int';
-  const table = await create(columns, 'SELECT n, 1, 2, 3, 4, 5 FROM generate_series(1, 10_001) n');
+  const table = await create(columns, 'SELECT n, 1, 2, 3, 4, 5 FROM generate_series(1, 10001) n');
   const answer = await send(table, [{ id: 1, a: 1 }], `&missing_rows=delete${allowed}`);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   const { body } = await service.get(`/api/v1/loads/${answer.body.load.id}/changes?limit=1`);
