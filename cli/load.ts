@@ -260,7 +260,8 @@ async function loadedAnyway(client: Client, findLoad: FindLoad): Promise<LoadedT
     const signal = AbortSignal.timeout(cancelMs);
     const id = await findLoad(signal);
     const load = id === undefined ? undefined : await client.describeLoad(id, { signal });
-    return load && hasEnded(load) ? resultOf(load) : undefined;
+    const answer = load && hasEnded(load) ? resultOf(load) : undefined;
+    return answer && 'table' in answer ? answer : undefined;
   } catch {
     // The caller reports the error of the upload instead.
     return undefined;

@@ -6,6 +6,8 @@ import { sleep } from './sleep.ts';
 import type { TransportAnswer } from './transport.ts';
 
 export type Load = components['schemas']['Load'];
+type LoadedTable = components['schemas']['LoadedTable'];
+type LoadedTables = components['schemas']['LoadedTables'];
 
 /** How to request the state of the load. */
 export interface LoadReader {
@@ -22,14 +24,14 @@ export function hasEnded(load: Pick<Load, 'state'>): boolean {
 }
 
 /**
- * Returns the answer of a load that has ended; undefined: the load was committed, but its answer was too long to be stored.
+ * Returns the answer of a load that has ended: of several tables (`loadTables`) it has `tables`. undefined: the load was committed, but its
+ * answer was too long to be stored.
  *
  * @throws ProblemError if the load was refused, failed or was cancelled
  */
-export function resultOf({ id, state, answer }: Load): components['schemas']['LoadedTable'] | undefined {
+export function resultOf({ id, state, answer }: Load): LoadedTable | LoadedTables | undefined {
   const body = answer?.body ?? undefined;
-  if (state === 'committed' || state === 'checked')
-    return body as components['schemas']['LoadedTable'] | undefined;
+  if (state === 'committed' || state === 'checked') return body as LoadedTable | LoadedTables | undefined;
   const headers = new Headers({ ...answer?.headers, 'load-id': id });
   if (body === undefined) headers.set('content-type', 'application/problem+json');
   const problem = body ?? { title: `The load is ${state}, and its answer was not kept.` };

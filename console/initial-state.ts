@@ -66,6 +66,10 @@ export function emptyWork() {
     correctionFault: undefined,
     check: { is: 'none' },
     checkedRequest: undefined,
+    togetherFiles: [],
+    together: { is: 'none' },
+    togetherCheck: { is: 'none' },
+    checkedPlan: undefined,
     shownProblem: undefined,
   } satisfies Partial<State>;
 }

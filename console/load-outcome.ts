@@ -2,7 +2,7 @@
  * The state of a load as far as the page knows it. Only the service can say that a load has ended. So a value of type `Ended` can
  * only be created from the record of the load or from the answer to its upload. After any other error the state is `unknown`.
  */
-import { type Load, type LoadedTable, ProblemError, resultOf } from '../client/client.ts';
+import { type Load, type LoadedTable, type LoadedTables, ProblemError, resultOf } from '../client/client.ts';
 import { type Failure, failureFrom } from './failure.ts';
 
 export type LoadOutcome =
@@ -24,6 +24,7 @@ interface SaidByService {
 
 type EndFacts =
   | { is: 'loaded'; result: LoadResult }
+  | { is: 'tables-loaded'; result: TablesResult }
   | { is: 'not-loaded'; failure: Failure; isCancelled: boolean };
 
 /** The load has ended. */
@@ -35,9 +36,21 @@ export interface LoadResult {
   load: Omit<LoadedTable['load'], 'format'>;
 }
 
+/** What the page shows of a load of several tables that succeeded. */
+export interface TablesResult {
+  tables: {
+    table: LoadResult['table'];
+    /** undefined: the service has not stored the answer. */
+    change?: LoadedTables['tables'][number]['change'];
+    load?: LoadedTables['tables'][number]['load'];
+  }[];
+  load: Pick<LoadedTables['load'], 'rows' | 'duration_ms'>;
+}
+
 /** @param record the record of a load that has ended */
 export function endOf(record: Load): Ended {
   try {
+    if (record.parts) return ended({ is: 'tables-loaded', result: tablesIn(record) });
     return ended({ is: 'loaded', result: resultIn(record) });
   } catch (error) {
     const isCancelled = record.state === 'cancelled';
@@ -46,7 +59,8 @@ export function endOf(record: Load): Ended {
 }
 
 /** @param answer the answer to an upload if the service stores no records of loads */
-export function endOfAnswer(answer: LoadedTable): Ended {
+export function endOfAnswer(answer: LoadedTable | LoadedTables): Ended {
+  if ('tables' in answer) return ended({ is: 'tables-loaded', result: answer });
   return ended({ is: 'loaded', result: answer });
 }
 
@@ -72,23 +86,35 @@ export function recordOf(outcome: LoadOutcome): Load | undefined {
  * @throws ProblemError if the load was refused, failed or was cancelled
  */
 export function resultIn(record: Load): LoadResult {
-  const { table, rows_read: rows, created_at: from, ended_at: to } = record;
-  const ms = to === null ? 0 : Date.parse(to) - Date.parse(from);
-  return (
-    resultOf(record) ?? {
-      table: { schema: table.schema, name: table.name, columns: [] },
-      load: {
-        rows,
-        skipped: 0,
-        updated: 0,
-        inserted: rows,
-        changed: 0,
-        unchanged: 0,
-        warnings: [],
-        duration_ms: ms,
-      },
-    }
-  );
+  const answer = resultOf(record);
+  if (answer && 'table' in answer) return answer;
+  const { table, rows_read: rows } = record;
+  return {
+    table: { schema: table.schema, name: table.name, columns: [] },
+    load: {
+      rows,
+      skipped: 0,
+      updated: 0,
+      inserted: rows,
+      changed: 0,
+      unchanged: 0,
+      warnings: [],
+      duration_ms: durationOf(record),
+    },
+  };
+}
+
+/** Does the same for a load of several tables. */
+export function tablesIn(record: Load): TablesResult {
+  const answer = resultOf(record);
+  if (answer && 'tables' in answer) return answer;
+  const { parts = [record.table], rows_read: rows } = record;
+  const tables = parts.map(({ schema, name }) => ({ table: { schema, name, columns: [] } }));
+  return { tables, load: { rows, duration_ms: durationOf(record) } };
+}
+
+function durationOf({ created_at: from, ended_at: to }: Load): number {
+  return to === null ? 0 : Date.parse(to) - Date.parse(from);
 }
 
 function ended(facts: EndFacts): Ended {

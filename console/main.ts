@@ -28,7 +28,10 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
   steps.note();
   actions.useFitting();
   clearTimeout(pause);
-  pause = setTimeout(actions.checkAlone, checkPauseMs);
+  pause = setTimeout(() => {
+    actions.checkAlone();
+    actions.checkTogetherAlone();
+  }, checkPauseMs);
   const step = shownStep(state);
   const isSame = step === lastStep || state.route.page !== 'load';
   lastStep = step;

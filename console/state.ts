@@ -12,7 +12,7 @@ import type {
   TableDescription,
 } from '../client/client.ts';
 import type { Failure, Warning } from './failure.ts';
-import type { LoadOutcome, LoadResult } from './load-outcome.ts';
+import type { LoadOutcome, LoadResult, TablesResult } from './load-outcome.ts';
 import type { ValueOf } from './parameters.ts';
 
 export type FirstRows = components['schemas']['FirstRows'];
@@ -61,6 +61,12 @@ export interface State {
   check: Remote<Checked>;
   /** The text of the request that `check` belongs to. If the request differs from it, the check is out of date. */
   checkedRequest: string | undefined;
+  /** The files that become several tables in one load; empty: one file is loaded. */
+  togetherFiles: ChosenFile[];
+  together: Remote<Together>;
+  togetherCheck: Remote<TablesChecked>;
+  /** The text of the plan that `togetherCheck` belongs to. */
+  checkedPlan: string | undefined;
   /** The problem whose row is shown. */
   shownProblem: ShownProblem | undefined;
   load: LoadProgress | undefined;
@@ -108,7 +114,8 @@ export interface State {
   announcement: string;
 }
 
-export type Step = 'file' | 'columns' | 'check' | 'load';
+/** A file is loaded in the steps `file`, `columns`, `check` and `load`; several tables in `file`, `together` and `load`. */
+export type Step = 'file' | 'columns' | 'check' | 'together' | 'load';
 
 export type Route =
   | { page: 'load' }
@@ -222,7 +229,15 @@ export interface Reading {
 
 /** The result of an inspection in one form for spreadsheets and JSON. */
 export interface Inspection {
-  sheets: { name: string; isHidden: boolean; rows: number; columns: number; problem: string | undefined }[];
+  sheets: {
+    name: string;
+    isHidden: boolean;
+    rows: number;
+    columns: number;
+    problem: string | undefined;
+    /** The size of the table with a header that the service has found in the sheet. */
+    table: { rows: number; columns: number } | undefined;
+  }[];
   sheet: string;
   headerRow: number | undefined;
   headerRows: number;
@@ -352,7 +367,47 @@ export interface ShownRow {
   marked: number;
 }
 
+/** The tables of a load of several tables. */
+export interface Together {
+  schema: string;
+  parts: Part[];
+  /** The tables of the database, by the text of `keyOfTable`; undefined: the page does not know them. */
+  existing: ReadonlySet<string> | undefined;
+}
+
+/** One table of a load of several tables, such as a sheet. */
+export interface Part {
+  /** The index of its file in `togetherFiles`. */
+  file: number;
+  /** undefined: the only sheet. */
+  sheet: string | undefined;
+  fileInZip: string | undefined;
+  /** The name of its sheet or file. */
+  label: string;
+  /** The name of its workbook or zip file; undefined: the label says enough. */
+  origin: string | undefined;
+  /** true: the service has found a header. */
+  hasHeader: boolean;
+  isHidden: boolean;
+  /** undefined: only the check finds them. */
+  rows: number | undefined;
+  columns: number | undefined;
+  /** Why it cannot be loaded with the others; undefined: it can. */
+  obstacle: string | undefined;
+  isIncluded: boolean;
+  table: string;
+  ifExists: Target['ifExists'];
+}
+
+/** The result of the dry run of several tables, or why they cannot be loaded. */
+export interface TablesChecked {
+  result: TablesResult | undefined;
+  failure: Failure | undefined;
+}
+
 export interface LoadProgress {
+  /** true: several tables are loaded together. */
+  isOfParts: boolean;
   /** The idempotency key of the upload, by which the record of the load is found. undefined: the service stores no records. */
   key: string | undefined;
   fileName: string;

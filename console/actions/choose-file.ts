@@ -1,11 +1,25 @@
 /** Step 1: the user chooses a file: from the machine, from the clipboard, from a link, or the example. */
 import { keptCorrections } from '../derived/corrections.ts';
-import { firstReading, kindOf, linkIn, nameOfLink } from '../derived/file.ts';
+import { chosenFile, firstReading, kindOf, linkIn, nameOfLink } from '../derived/file.ts';
 import { shownStep } from '../derived/steps.ts';
 import { targetOf } from '../derived/target.ts';
+import { namesInZip } from '../file/names-in-zip.ts';
 import { pastedFile } from '../file/pasted-file.ts';
 import { openFile } from './file.ts';
 import type { Page } from './page.ts';
+import { openTogether } from './together.ts';
+
+/** Takes what the user has dropped or chosen. Several files, or a zip file with several tables, become several tables. */
+export async function chooseFiles(page: Page, files: File[]): Promise<void> {
+  const [first, ...others] = files;
+  if (first === undefined) return;
+  // The user has chosen one table for the rows.
+  if (page.state.isTargetChosen)
+    return chooseFile(page, first, { otherFiles: others.map(({ name }) => name) });
+  const isTogether = others.length > 0 || (await namesInZip(first)).length > 1;
+  if (isTogether) await openTogether(page, files.map(chosenFile));
+  else chooseFile(page, first);
+}
 
 /** @param otherFiles the names of the files that came with it and are not taken */
 export function chooseFile(

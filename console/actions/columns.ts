@@ -1,7 +1,9 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
 import { type ListedType, ProblemError } from '../../client/client.ts';
 import { type Place, placed, withPlace } from '../derived/mapping.ts';
+import { keyOfTable } from '../derived/table.ts';
 import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
+import { listTables } from './list-tables.ts';
 import type { Page } from './page.ts';
 import { firstOf } from './requests.ts';
 
@@ -69,6 +71,17 @@ export function showStep(page: Page, step: Step): void {
   page.set({ step, dialog: undefined });
   // The table may have been created, changed or dropped since the last look.
   if (step === 'columns') lookUpTarget(page);
+  if (step === 'together') lookUpTables(page);
+}
+
+/** Asks which tables exist, for the tables that are loaded together. */
+export async function lookUpTables(page: Page): Promise<void> {
+  // A token without the scope `table:read` may not list tables. The check then finds those that exist.
+  const tables = await listTables(page).catch(() => undefined);
+  const existing = tables && new Set(tables.map(keyOfTable));
+  page.set(({ together }) =>
+    together.is === 'ready' ? { together: { ...together, value: { ...together.value, existing } } } : {},
+  );
 }
 
 export function changeColumn(page: Page, index: number, to: Partial<ColumnPlan>): void {

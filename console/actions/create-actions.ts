@@ -23,6 +23,7 @@ import * as profiles from './profiles.ts';
 import * as signIn from './sign-in.ts';
 import * as table from './table.ts';
 import * as tableRows from './table-rows.ts';
+import * as together from './together.ts';
 
 const steps = {
   ...signIn,
@@ -45,6 +46,7 @@ const steps = {
   ...changes,
   ...faultyRows,
   ...profiles,
+  ...together,
 };
 
 type Steps = typeof steps;

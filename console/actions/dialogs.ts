@@ -1,7 +1,7 @@
 /** Opens and closes the dialogs. The dialog of a column offers the existing tables for a foreign key. */
 import type { Dialog } from '../state.ts';
+import { listTables } from './list-tables.ts';
 import type { Page } from './page.ts';
-import { listTables } from './pages.ts';
 
 type ColumnDialog = Extract<Dialog, { is: 'column' }>;
 

@@ -2,13 +2,13 @@
 import { hasEnded, type Load, type Problem } from '../../client/client.ts';
 import { groupProblems } from '../derived/problems.ts';
 import { type Failure, failureFrom } from '../failure.ts';
-import { type LoadResult, resultIn } from '../load-outcome.ts';
+import { resultIn } from '../load-outcome.ts';
 import type { Checked } from '../state.ts';
 import { lookUpTarget } from './columns.ts';
 import type { Page } from './page.ts';
 import { listProblems } from './problems.ts';
 import { wasStopped } from './requests.ts';
-import { sendUpload } from './send-upload.ts';
+import { type Sent, sendUpload, type UploadOptions } from './send-upload.ts';
 
 type Progress = (change: { sentBytes?: number; load?: Load }) => void;
 
@@ -24,20 +24,9 @@ export async function dryRun(
   progress: Progress,
   earlier: Checked | undefined,
 ): Promise<Checked> {
-  let id: string | undefined;
-  signal.addEventListener('abort', () => {
-    if (id !== undefined) page.client.cancel(id).catch(() => {});
-  });
-  const onLoad = (load: Load): void => {
-    // A check that has ended cannot be cancelled, so its id is not kept.
-    id = hasEnded(load) ? undefined : load.id;
-    progress({ load });
-  };
   try {
-    await page.requireFile();
-    return checked({
-      result: await sendDry(page, signal, (sentBytes) => progress({ sentBytes }), onLoad),
-    });
+    const answer = await sendDry(page, signal, progress, (options) => sendUpload(page, options));
+    return checked({ result: 'state' in answer ? resultIn(answer) : answer });
   } catch (error) {
     if (wasStopped(signal)) throw error;
     const failure = failureFrom(error);
@@ -48,24 +37,37 @@ export async function dryRun(
   }
 }
 
-/** Sends the file for a dry run and follows it until it has ended. @param onLoad called with each change */
-async function sendDry(
+/**
+ * Sends a dry run, and follows it until it has ended. If it is stopped, it is cancelled.
+ *
+ * @returns the record of the load that has ended, or the answer of a service that keeps no records
+ */
+export async function sendDry<Answer extends Sent>(
   page: Page,
   signal: AbortSignal,
-  onSent: (bytes: number) => void,
-  onLoad: (load: Load) => void,
-): Promise<LoadResult> {
-  const begun = await sendUpload(page, { dry_run: true, signal, onSent });
-  // A service that stores no records of loads answers with the created table instead of a load.
+  progress: Progress,
+  send: (options: UploadOptions) => Promise<Answer>,
+): Promise<Answer | Load> {
+  let id: string | undefined;
+  signal.addEventListener('abort', () => {
+    if (id !== undefined) page.client.cancel(id).catch(() => {});
+  });
+  const onLoad = (load: Load): void => {
+    // A check that has ended cannot be cancelled, so its id is not kept.
+    id = hasEnded(load) ? undefined : load.id;
+    progress({ load });
+  };
+  await page.requireFile();
+  const begun = await send({ dry_run: true, signal, onSent: (sentBytes) => progress({ sentBytes }) });
   if (!('state' in begun)) return begun;
   onLoad(begun);
-  let last = begun;
+  let last: Load = begun;
   for await (const load of page.client.watch(begun.id, { signal })) {
     last = load;
     page.connection.hear();
     onLoad(load);
   }
-  return resultIn(last);
+  return last;
 }
 
 function checked(

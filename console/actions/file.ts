@@ -2,8 +2,8 @@
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
 import {
+  chosenFile,
   firstReading,
-  kindOf,
   proposedReading,
   readingQuery,
   readingWith,
@@ -25,10 +25,9 @@ export function openFile(
   reading: Reading,
   link?: string,
 ): Promise<boolean> {
-  const { name, size } = content;
   forgetFile(page);
-  const kind = link === undefined ? kindOf(name) : 'spreadsheet';
-  page.set({ file: { name, size, kind, content, ...(link !== undefined && { link }) }, ...kept });
+  const file = chosenFile(content);
+  page.set({ file: link === undefined ? file : { ...file, kind: 'spreadsheet', link }, ...kept });
   const inspected = inspect(page, reading);
   lookUpTarget(page);
   readTypes(page);
@@ -37,7 +36,8 @@ export function openFile(
 }
 
 export function forgetFile(page: Page): void {
-  for (const key of ['inspection', 'top', 'check', 'usedProfile'] as const) page.stop(key);
+  for (const key of ['inspection', 'top', 'check', 'usedProfile', 'together', 'togetherCheck'] as const)
+    page.stop(key);
   forgetKeptLoad();
   page.set({ ...emptyWork(), load: undefined });
 }

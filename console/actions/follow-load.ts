@@ -1,6 +1,7 @@
 /** Step 4: follows a load until it has ended, even a load that this browser tab started before the page was reloaded. */
 import { type Load, ProblemError } from '../../client/client.ts';
 import { type KeptLoad, newLoad } from '../derived/load.ts';
+import { plural } from '../derived/words.ts';
 import { type Failure, failureFrom } from '../failure.ts';
 import { type Ended, endOf, type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
 import type { LoadProgress } from '../state.ts';
@@ -68,6 +69,9 @@ export async function endLoad(page: Page, end: Ended): Promise<void> {
   if (end.is === 'not-loaded') return stopWaiting(page, end, end.failure.detail);
   // The check was made before this load changed the table. Another load of the file needs a new check.
   page.set({ check: { is: 'none' }, checkedRequest: undefined, shownProblem: undefined });
+  page.set({ togetherCheck: { is: 'none' }, checkedPlan: undefined, tables: { is: 'none' } });
+  if (end.is === 'tables-loaded')
+    return stopWaiting(page, end, `The rows are in ${plural(end.result.tables.length, 'table')}.`);
   const { schema, name } = end.result.table;
   stopWaiting(page, end, `The rows are in the table ${schema}.${name}.`);
   await showRows(page, end.result);
@@ -80,7 +84,6 @@ async function showRows(page: Page, { table: { schema, name } }: LoadResult): Pr
   } catch (error) {
     changeLoad(page, { rowsFailure: failureFrom(error) });
   }
-  page.set({ tables: { is: 'none' } });
 }
 
 /** Asks for the state of the load again after the connection failed or the token expired. */
@@ -115,10 +118,11 @@ export async function findLoad(page: Page): Promise<void> {
 }
 
 function foundLoad(record: Load, { key, fileName }: KeptLoad): LoadProgress {
-  const { table, bytes_received: sentBytes, bytes_expected: expected } = record;
+  const { table, parts, bytes_received: sentBytes, bytes_expected: expected } = record;
   const begun = newLoad({
     key,
-    fileName: fileName ?? `${table.schema}.${table.name}`,
+    isOfParts: parts !== undefined,
+    fileName: fileName ?? (parts ? plural(parts.length, 'table') : `${table.schema}.${table.name}`),
     fileBytes: expected ?? sentBytes,
     expectedRows: undefined,
   });

@@ -1,5 +1,5 @@
 /** Step 4: sends the file to be loaded, and cancels the load. */
-import { type Load, type LoadedTable, ProblemError } from '../../client/client.ts';
+import { type Load, ProblemError } from '../../client/client.ts';
 import { newKey } from '../../client/new-key.ts';
 import { sleep } from '../../client/sleep.ts';
 import { isRunning, newLoad } from '../derived/load.ts';
@@ -10,7 +10,7 @@ import { endOfAnswer, endOfRefusal, recordOf } from '../load-outcome.ts';
 import { changeLoad, endLoad, findRecord, follow, loseLoad, stopWaiting } from './follow-load.ts';
 import { keepLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
-import { sendUpload } from './send-upload.ts';
+import { type Sent, sendUpload, type UploadOptions } from './send-upload.ts';
 
 /** How long to wait before the record of a load is looked for again. */
 const recordPauseMs = 250;
@@ -19,24 +19,34 @@ const recordPauseMs = 250;
 export async function load(page: Page): Promise<void> {
   const { file, inspection } = page.state;
   if (file === undefined || isRunning(page.state.load)) return;
-  const signal = page.begin('load');
-  const begun = newLoad({
-    key: newKey(),
+  page.set((state) => ({ remembered: remembered(state) }));
+  const facts = {
+    isOfParts: false,
     fileName: file.name,
     fileBytes: file.size,
     expectedRows: inspection.is === 'ready' ? inspection.value.rowCount : undefined,
-  });
-  const announcement = `${file.name} is being sent.`;
-  page.set((state) => ({ step: 'load', load: begun, remembered: remembered(state), announcement }));
+  };
+  await sendAndFollow(page, facts, (options) => sendUpload(page, options));
+}
+
+/** Sends what is to be loaded, and follows the load until it has ended. @param send may be called a second time */
+export async function sendAndFollow(
+  page: Page,
+  facts: Omit<Parameters<typeof newLoad>[0], 'key'>,
+  send: (options: UploadOptions) => Promise<Sent>,
+): Promise<void> {
+  const signal = page.begin('load');
+  const begun = newLoad({ ...facts, key: newKey() });
+  page.set({ step: 'load', load: begun, announcement: `${facts.fileName} is being sent.` });
   try {
     await page.requireFile();
   } catch (error) {
     notSent(page, page.failureOf(error));
     return;
   }
-  keepLoad({ key: begun.key, fileName: file.name });
+  keepLoad({ key: begun.key, fileName: facts.fileName });
   try {
-    const answer = await sendLoad(page, signal);
+    const answer = await sendLoad(page, signal, send);
     if ('state' in answer) await follow(page, answer);
     else await endLoad(page, endOfAnswer(answer));
   } catch (error) {
@@ -45,16 +55,20 @@ export async function load(page: Page): Promise<void> {
   }
 }
 
-async function sendLoad(page: Page, signal: AbortSignal): Promise<Load | LoadedTable> {
+async function sendLoad(
+  page: Page,
+  signal: AbortSignal,
+  send: (options: UploadOptions) => Promise<Sent>,
+): Promise<Sent> {
   const onSent = (sentBytes: number): void => changeLoad(page, { sentBytes });
   const idempotencyKey = page.state.load?.key;
   try {
-    return await sendUpload(page, { dry_run: false, signal, onSent, idempotencyKey });
+    return await send({ dry_run: false, signal, onSent, idempotencyKey });
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== 'not-enabled') throw error;
     // A service that stores no records of loads accepts no idempotency key, and answers with the created table.
     changeLoad(page, { key: undefined });
-    return sendUpload(page, { dry_run: false, signal, onSent });
+    return send({ dry_run: false, signal, onSent });
   }
 }
 

@@ -14,7 +14,7 @@ export interface Page extends Store, Requests {
   connection: Connection;
   /** Returns the error in the form in which the page shows it. Shows the sign-in form if the service does not accept the token. */
   failureOf(error: unknown): Failure;
-  /** @throws ChangedFileError if the browser can no longer read the file */
+  /** @throws ChangedFileError if the browser can no longer read a chosen file */
   requireFile(): Promise<void>;
   /** Resolved when the last change of the target table has been looked up. A check or load that starts earlier might refer to the previous table. */
   lookedUp: Promise<void>;
@@ -34,15 +34,18 @@ export function createPage(store: Store): Page {
   }
 
   async function requireFile(): Promise<void> {
-    const { file } = store.state;
-    const change = file && (await changeOf(file));
-    if (change) throw change;
+    const { file, togetherFiles } = store.state;
+    for (const one of new Set([...(file ? [file] : []), ...togetherFiles])) {
+      const change = await changeOf(one);
+      if (change) throw change;
+    }
   }
 
   /** A file that cannot be read makes a request fail in the same way as a lost connection. Such a request must not be repeated. */
   async function stopIfChanged(): Promise<void> {
     await requireFile().catch((change: Error) => {
-      for (const key of ['inspection', 'top', 'check', 'load'] as const) requests.stop(key, change);
+      const keys = ['inspection', 'top', 'check', 'together', 'togetherCheck', 'load'] as const;
+      for (const key of keys) requests.stop(key, change);
     });
   }
 

@@ -1,16 +1,16 @@
 /** The pages beside the four steps: the list of tables, the list of loads, and the pages of one table and one load. */
-import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
+import { hasEnded, type Load } from '../../client/client.ts';
 import { sleep } from '../../client/sleep.ts';
 import { hashOf } from '../derived/routes.ts';
 import { loadTimes } from '../derived/table.ts';
 import type { LoadFilter, Route, TableSort } from '../state.ts';
 import { openDraft } from './change-columns.ts';
 import { findLoad } from './follow-load.ts';
+import { listTables } from './list-tables.ts';
 import type { Page } from './page.ts';
 import { firstOf } from './requests.ts';
 import { openTable } from './table-rows.ts';
 
-const maxTables = 10_000;
 const maxLoads = 1000;
 
 /** Shows a page and requests its content. */
@@ -99,9 +99,4 @@ export function filterTables(page: Page, tableFilter: string): void {
 
 export async function cancelOne(page: Page, id: string): Promise<void> {
   await page.client.cancel(id).catch((error: unknown) => page.say(page.failureOf(error).detail));
-}
-
-/** Lists the tables that the token may see. The page shows at most 10,000. */
-export function listTables({ client }: Page): Promise<ListedTable[]> {
-  return firstOf(client.tables({ limit: 1000 }), maxTables);
 }

@@ -12,6 +12,11 @@ export function kindOf(name: string): ChosenFile['kind'] {
   return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'spreadsheet';
 }
 
+export function chosenFile(content: File): ChosenFile {
+  const { name, size } = content;
+  return { name, size, kind: kindOf(name), content };
+}
+
 /** Returns the file in the form in which the client sends it. */
 export function sentFile({ content: file, name, kind, password, link }: ChosenFile) {
   return link === undefined ? { file, name, kind, password } : { fromUrl: link, password };

@@ -1,6 +1,9 @@
 /** Converts the inspection of a spreadsheet and that of JSON to one common form. */
 import type { InspectedJson, InspectedSpreadsheet } from '../../client/client.ts';
 import type { Inspection } from '../state.ts';
+import { cellOf } from './problems.ts';
+
+type Proposal = NonNullable<InspectedSpreadsheet['sheets'][number]['proposal']>;
 
 export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
   const { sheets, sheet, names } = answer;
@@ -13,12 +16,13 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
       ]
     : [];
   return {
-    sheets: sheets.map(({ name, visibility, rows, columns, problem }) => ({
+    sheets: sheets.map(({ name, visibility, rows, columns, proposal, problem }) => ({
       name,
       isHidden: visibility !== 'visible',
       rows,
       columns,
       problem: problem?.detail,
+      table: proposal && sizeOf(proposal),
     })),
     sheet: sheet.name,
     headerRow: sheet.header_row,
@@ -41,6 +45,13 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     // The page lists all sheets itself, so it does not show the warning about other sheets.
     warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
   };
+}
+
+/** Returns the size of a proposed table without its header; undefined: none is proposed. */
+function sizeOf({ header_row: header, header_rows: headerRows = 1, range = '' }: Proposal) {
+  const [from, to] = range.split(':').map(cellOf);
+  if (header === undefined || from === undefined || to === undefined) return undefined;
+  return { rows: to.row - from.row + 1 - headerRows, columns: to.column - from.column + 1 };
 }
 
 export function inspectionOfJson({ arrays, data }: InspectedJson): Inspection {

@@ -6,7 +6,7 @@ import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
 
 /** Returns the state of a load whose upload starts now. */
 export function newLoad(
-  facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>,
+  facts: Pick<LoadProgress, 'key' | 'isOfParts' | 'fileName' | 'fileBytes' | 'expectedRows'>,
 ): LoadProgress {
   return {
     ...facts,
@@ -105,10 +105,12 @@ export interface KeptLoad {
 }
 
 /** Returns whether closing the page would lose work: a chosen file, or an upload that is still being sent. */
-export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
-  if (load === undefined) return file !== undefined;
+export function losesWork(state: Pick<State, 'file' | 'togetherFiles' | 'load'>): boolean {
+  const { load } = state;
+  const isChosen = state.file !== undefined || state.togetherFiles.length > 0;
+  if (load === undefined) return isChosen;
   const { outcome } = load;
-  if (outcome.is === 'loaded') return false;
-  if (outcome.is === 'not-loaded' || outcome.is === 'unsent') return file !== undefined;
+  if (outcome.is === 'loaded' || outcome.is === 'tables-loaded') return false;
+  if (outcome.is === 'not-loaded' || outcome.is === 'unsent') return isChosen;
   return (recordOf(outcome)?.state ?? 'receiving') === 'receiving';
 }

@@ -6,7 +6,7 @@ import { isOpen } from './warnings.ts';
 import { plural } from './words.ts';
 
 /** A larger file, and one of a link, is read again only when the user asks for the check: the service does not keep a file that it has inspected. */
-const maxBytes = 8_000_000;
+export const maxCheckedBytes = 8_000_000;
 
 /** Returns whether the last check, which may be running, is about the present request. */
 export function isChecked(state: State): boolean {
@@ -26,7 +26,7 @@ export function checksItself(state: State): boolean {
     load === undefined &&
     file !== undefined &&
     file.link === undefined &&
-    file.size <= maxBytes &&
+    file.size <= maxCheckedBytes &&
     inspection.is === 'ready' &&
     !isReadAgain &&
     keepsAllRows(state) &&

@@ -8,7 +8,7 @@ import { isElsewhere, patchOf } from './corrections.ts';
 import { readingQuery } from './file.ts';
 import { unplacedColumns } from './mapping.ts';
 import { missingFault, missingQuery } from './missing-rows.ts';
-import { keepsDefinition, mayHaveKey, mayKeepDefinition } from './target.ts';
+import { byteLength, keepsDefinition, mayHaveKey, mayKeepDefinition, nameFault } from './target.ts';
 import { escapedItem } from './words.ts';
 
 export interface UploadPlan {
@@ -75,8 +75,8 @@ export function planFaults(state: PlanFacts): string[] {
   const keeps = keepsDefinition(state);
   const faults: string[] = [];
   const included = columns.filter(({ isIncluded }) => isIncluded);
-  if (target.table === '') faults.push('Name the table.');
-  else if (byteLength(target.table) > 63) faults.push('The name of the table has more than 63 bytes.');
+  const nameless = nameFault(target.table);
+  if (nameless !== undefined) faults.push(nameless);
   if (target.schema === '') faults.push('Name the schema.');
   if (existing.is === 'ready' && existing.value !== null && target.ifExists === 'fail')
     faults.push('Choose what happens to the existing table.');
@@ -101,10 +101,6 @@ export function planFaults(state: PlanFacts): string[] {
     seen.add(name);
   }
   return faults;
-}
-
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 /** Returns a text that changes whenever the request changes, so that an old check can be recognized. */

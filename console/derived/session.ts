@@ -61,11 +61,16 @@ export function withoutTokenFailures(state: State): State {
     inspection: cleared(state.inspection),
     top: cleared(state.top),
     existing: cleared(state.existing),
+    together: cleared(state.together),
+    togetherCheck: cleared(state.togetherCheck),
     check: cleared(state.check),
     step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
     // An upload that was refused because of its token never became a load.
     ...(load?.outcome.is === 'not-loaded' &&
-      isTokenCode(load.outcome.failure.code) && { load: undefined, step: 'columns' as const }),
+      isTokenCode(load.outcome.failure.code) && {
+        load: undefined,
+        step: load.isOfParts ? ('together' as const) : ('columns' as const),
+      }),
   };
 }
 

@@ -13,9 +13,11 @@ export function waitsForService({
   plan,
   changes,
   faultyRows,
+  together,
+  togetherCheck,
 }: State): boolean {
   return (
-    [inspection, check, tableChange, download, plan, changes, faultyRows].some(
+    [inspection, check, tableChange, download, plan, changes, faultyRows, together, togetherCheck].some(
       (remote) => remote.is === 'busy',
     ) ||
     isReadAgain ||
@@ -24,21 +26,42 @@ export function waitsForService({
   );
 }
 
-/** Returns the step that the page shows. */
-export function shownStep({ file, load, step }: Pick<State, 'file' | 'load' | 'step'>): Step {
-  if (step === 'load' && load !== undefined) return 'load';
-  if (file === undefined) return 'file';
-  return step === 'load' ? 'columns' : step;
+/** Returns whether the user has chosen a file, or several. */
+export function hasFile({ file, togetherFiles }: Pick<State, 'file' | 'togetherFiles'>): boolean {
+  return file !== undefined || togetherFiles.length > 0;
 }
 
-type StepFacts = Pick<State, 'file' | 'inspection' | 'check' | 'load'>;
+/** Returns the step that the page shows. */
+export function shownStep({
+  file,
+  togetherFiles,
+  load,
+  step,
+}: Pick<State, 'file' | 'togetherFiles' | 'load' | 'step'>): Step {
+  if (step === 'load' && load !== undefined) return 'load';
+  if (togetherFiles.length > 0 && (step === 'together' || (file === undefined && step !== 'file')))
+    return 'together';
+  if (file === undefined) return 'file';
+  return step === 'load' || step === 'together' ? 'columns' : step;
+}
+
+/** Returns the steps of the way on which the user is. */
+export function stepsOf(state: Pick<State, 'file' | 'togetherFiles' | 'load' | 'step'>): Step[] {
+  const shown = shownStep(state);
+  const isTogether = shown === 'together' || (shown === 'load' && state.load!.isOfParts);
+  return isTogether ? ['file', 'together', 'load'] : ['file', 'columns', 'check', 'load'];
+}
+
+type StepFacts = Pick<State, 'file' | 'togetherFiles' | 'inspection' | 'check' | 'load'>;
 
 /** Returns whether the user may open the step. */
-export function isPossible({ file, inspection, check, load }: StepFacts, step: Step): boolean {
+export function isPossible(state: StepFacts, step: Step): boolean {
+  const { file, togetherFiles, inspection, check, load } = state;
   if (isRunning(load)) return step === 'load';
-  if (step === 'file') return file !== undefined || load !== undefined;
+  if (step === 'file') return hasFile(state) || load !== undefined;
   if (step === 'columns') return file !== undefined && inspection.is === 'ready';
   if (step === 'check') return file !== undefined && check.is !== 'none';
+  if (step === 'together') return togetherFiles.length > 0;
   return load !== undefined;
 }
 

@@ -5,12 +5,28 @@ import { plural } from './words.ts';
 
 /** Proposes a table name: the name of the file in lower case without its extension (`orders` for `orders.csv.gz`). */
 export function tableNameOf(fileName: string): string {
-  const stem = fileName
-    .replace(/(\.[^.]*)?\.(gz|zst|br)$|\.[^.]*$/i, '')
+  const stem = fileName.replace(/(\.[^.]*)?\.(gz|zst|br)$|\.[^.]*$/i, '');
+  return identifierOf(stem);
+}
+
+/** Proposes a table name for a name of the file: `order_lines` for “Order lines”. */
+export function identifierOf(text: string): string {
+  const name = text
     .normalize('NFC')
-    .toLowerCase();
-  const name = stem.replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_+|_+$/g, '');
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/^_+|_+$/g, '');
   return shortenedTo(63, name) || 'rows';
+}
+
+/** Says what is wrong with the name of a table; undefined: nothing. */
+export function nameFault(table: string): string | undefined {
+  if (table === '') return 'Name the table.';
+  return byteLength(table) > 63 ? 'The name of the table has more than 63 bytes.' : undefined;
+}
+
+export function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 /** Shortens a text to a number of bytes of UTF-8 without cutting a character. */
@@ -18,7 +34,7 @@ function shortenedTo(maxBytes: number, text: string): string {
   let kept = '';
   let bytes = 0;
   for (const sign of text) {
-    bytes += new TextEncoder().encode(sign).length;
+    bytes += byteLength(sign);
     if (bytes > maxBytes) break;
     kept += sign;
   }

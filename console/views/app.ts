@@ -18,6 +18,7 @@ import { stepsView } from './steps.ts';
 import { changeTableView } from './table/change-table.ts';
 import { tableView } from './table/table-page.ts';
 import { tablesView } from './tables.ts';
+import { togetherView } from './together/together-view.ts';
 
 export function app(state: State, actions: Actions): VNode {
   const isSignedIn = state.session.token !== undefined;
@@ -60,7 +61,7 @@ function page(state: State, actions: Actions): VNode {
   }
 }
 
-/** Says which of several dropped files was taken. */
+/** Says which of several files was taken for the table that the user had chosen before. */
 function otherFiles(state: State): VNode | false {
   const { file, otherFiles: names } = state;
   if (file === undefined || names.length === 0 || !['file', 'columns'].includes(shownStep(state)))
@@ -81,6 +82,8 @@ function stepView(state: State, actions: Actions): VNode {
       return fileView(state, actions);
     case 'columns':
       return columnsView(state, actions);
+    case 'together':
+      return togetherView(state, actions);
     case 'check':
       return checkView(state, actions);
     case 'load':

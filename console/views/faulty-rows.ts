@@ -45,7 +45,7 @@ export function repairView(state: State, load: string, table: string, actions: A
     faultyRowsButtons(state, load, table, actions),
     state.file &&
       dropPlace(
-        (file) => actions.chooseRepaired(file),
+        ([file]) => actions.chooseRepaired(file),
         'Drop the repaired file here, or choose it',
         'repaired',
       ),

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { mayUseLinks, originOf } from '../derived/file.ts';
-import { sizeInWords } from '../derived/words.ts';
+import { plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox, stepButton } from './parts.ts';
@@ -27,7 +27,7 @@ export function inspecting({ size, link }: ChosenFile, sentBytes: number): VNode
 }
 
 export function fileView(
-  { file, inspection, reading, target, isTargetChosen, session }: State,
+  { file, togetherFiles, inspection, reading, target, isTargetChosen, session }: State,
   actions: Actions,
 ): VNode {
   return h('section', { class: 'file-step' }, [
@@ -44,11 +44,7 @@ export function fileView(
       ]),
     h('div', { class: 'file-ways' }, [
       h('div', null, [
-        dropPlace(
-          (chosen, otherFiles) => actions.chooseFile(chosen, { otherFiles }),
-          'Drop a file here, or choose one',
-          'file',
-        ),
+        dropPlace(actions.chooseFiles, 'Drop a file here, or choose one', 'file', !isTargetChosen),
         mayUseLinks(session.scopes) && linkField(actions.chooseLink),
       ]),
       whatFollows(actions),
@@ -70,6 +66,11 @@ export function fileView(
     file &&
       inspection.is === 'ready' &&
       h('p', null, [data(file.name), ' is chosen. ', stepButton('Continue with it', 'columns', actions)]),
+    togetherFiles.length > 0 &&
+      h('p', null, [
+        `${plural(togetherFiles.length, 'file is', 'files are')} chosen for several tables. `,
+        stepButton('Continue with them', 'together', actions),
+      ]),
   ]);
 }
 
@@ -108,6 +109,11 @@ function whatFollows(actions: Actions): VNode {
     h('p', null, [
       'You can also paste (Ctrl+V) cells that you have copied in a spreadsheet program, or the text of a CSV or JSON file.',
     ]),
+    h(
+      'p',
+      null,
+      'The sheets of a workbook, several files or those in a zip file become several tables at once.',
+    ),
     h('p', null, [
       'No file at hand? ',
       button('Try an example', actions.tryExample, { kind: 'quiet' }),
@@ -116,19 +122,16 @@ function whatFollows(actions: Actions): VNode {
   ]);
 }
 
-/** A place for a file. @param id the id of its input */
+/** A place for a file. @param id the id of its input @param isMultiple true: several files may be chosen */
 export function dropPlace(
-  onFile: (file: File, otherFiles: string[]) => void,
+  onFiles: (files: [File, ...File[]]) => void,
   title: string,
   id: string,
+  isMultiple = false,
 ): VNode {
   const choose = (files: FileList | null | undefined): void => {
     const [first, ...others] = files ?? [];
-    if (first)
-      onFile(
-        first,
-        others.map(({ name }) => name),
-      );
+    if (first) onFiles([first, ...others]);
   };
   const mark = (event: DragEvent, isOver: boolean): void => {
     if (event.type !== 'dragleave') event.preventDefault();
@@ -149,6 +152,7 @@ export function dropPlace(
       class: 'unseen',
       id,
       accept: extensions,
+      multiple: isMultiple,
       // A browser opens the file dialog only with the space bar, so Enter has to be handled here.
       onKeyDown: ({ key, currentTarget }) => {
         if (key === 'Enter') currentTarget.click();

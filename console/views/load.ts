@@ -6,9 +6,8 @@ import { offeredChoices } from '../derived/choices.ts';
 import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural } from '../derived/words.ts';
-import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
-import { type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
+import { type LoadOutcome, type LoadResult, recordOf, type TablesResult } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
 import { recordedCorrections } from './corrections.ts';
 import { differenceView } from './difference.ts';
@@ -26,6 +25,7 @@ import {
 } from './parts.ts';
 import { saveButton } from './profiles.ts';
 import { rowsGrid } from './table/rows.ts';
+import { loadedTables } from './together/loaded-tables.ts';
 import { warningList } from './warnings.ts';
 
 const stateInWords: Record<string, string> = {
@@ -52,34 +52,60 @@ function outcomeView(state: State, load: LoadProgress, actions: Actions): Child 
     case 'unknown':
       return lost(load, outcome, actions);
     case 'unsent':
-      return notLoaded(state, outcome.failure, false, actions);
+      return notLoaded(state, load, outcome, actions);
     case 'not-loaded':
-      return notLoaded(state, outcome.failure, outcome.isCancelled, actions);
+      return notLoaded(state, load, outcome, actions);
+    case 'tables-loaded':
+      return tablesLoaded(outcome.result, actions);
     case 'loaded':
       return loaded(state, load, outcome.result, actions);
   }
 }
 
-function notLoaded({ file }: State, failure: Failure, isCancelled: boolean, actions: Actions): Child {
+function notLoaded(
+  state: State,
+  { isOfParts }: LoadProgress,
+  outcome: Extract<LoadOutcome, { is: 'unsent' | 'not-loaded' }>,
+  actions: Actions,
+): Child {
+  const { file, together } = state;
+  const { failure } = outcome;
+  const isCancelled = outcome.is === 'not-loaded' && outcome.isCancelled;
+  const isKept = isOfParts ? together.is === 'ready' : file !== undefined;
   return [
     h('h1', null, isCancelled ? 'Cancelled' : 'Not loaded'),
     isCancelled
       ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
       : failure.isOfFile
         ? changedFileBox(failure, actions)
-        : failureBox(failure),
+        : [isOfParts && h('p', { class: 'lead' }, 'Nothing was loaded into any table.'), failureBox(failure)],
     h('div', { class: 'action-bar' }, [
-      file && stepButton('Back to the columns', 'columns', actions),
-      file
-        ? button('Check again', actions.check)
-        : button('Load a file', actions.forgetFile, { kind: 'main' }),
+      isKept && backButton(isOfParts, actions),
+      isKept && !isOfParts && button('Check again', actions.check),
+      !isKept && button('Load a file', actions.forgetFile, { kind: 'main' }),
     ]),
+  ];
+}
+
+function backButton(isOfParts: boolean, actions: Actions): VNode {
+  return isOfParts
+    ? stepButton('Back to the tables', 'together', actions)
+    : stepButton('Back to the columns', 'columns', actions);
+}
+
+function tablesLoaded(result: TablesResult, actions: Actions): Child {
+  const { tables, load } = result;
+  return [
+    h('h1', null, 'Loaded'),
+    h('p', { class: 'lead' }, `${plural(load.rows, 'row')} in ${plural(tables.length, 'table')}.`),
+    h('div', { class: 'table-actions' }, button('Load other files', actions.forgetFile)),
+    loadedTables(result),
   ];
 }
 
 /** Shown if the page cannot find out the state of the load. The load may be committed, so the text must not say that nothing was loaded. */
 function lost(
-  { fileName }: LoadProgress,
+  { fileName, isOfParts }: LoadProgress,
   outcome: Extract<LoadOutcome, { is: 'unknown' }>,
   actions: Actions,
 ): Child {
@@ -91,7 +117,7 @@ function lost(
     ]),
     h('div', { class: 'action-bar' }, [
       button('Load another file', actions.forgetFile),
-      outcome.record === undefined && stepButton('Back to the columns', 'columns', actions),
+      outcome.record === undefined && backButton(isOfParts, actions),
       button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
     ]),
   ];

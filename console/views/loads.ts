@@ -7,7 +7,7 @@ import { hashOf } from '../derived/routes.ts';
 import { shownLoads } from '../derived/table.ts';
 import { agoInWords, countInWords, plural, sizeInWords, timeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
-import type { LoadResult } from '../load-outcome.ts';
+import { endOf, type LoadResult } from '../load-outcome.ts';
 import type { LoadFilter, State } from '../state.ts';
 import { recordedCorrections } from './corrections.ts';
 import { differenceView } from './difference.ts';
@@ -29,6 +29,7 @@ import {
   textInput,
 } from './parts.ts';
 import { problemList } from './problem-list.ts';
+import { loadedTables, refusedTables } from './together/loaded-tables.ts';
 import { VirtualRows } from './virtual-grid.ts';
 import { warningList } from './warnings.ts';
 
@@ -100,6 +101,7 @@ function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }
     h('span', { class: 'list-name' }, [
       h('span', { class: 'dim' }, [data(table.schema), '.']),
       data(table.name),
+      load.parts && ` and ${load.parts.length - 1} more`,
     ]),
     h('span', { class: 'dim list-comment' }, [load.file !== null && [data(load.file), ', '], facts]),
     h('span', { class: 'list-person' }, load.subject === null ? '' : data(load.subject)),
@@ -131,7 +133,11 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
   return [
     h('p', { class: 'crumb' }, h('a', { href: hashOf({ page: 'loads' }) }, 'Loads')),
     h('div', { class: 'title-row' }, [
-      h('h1', null, data(load.file ?? `${table.schema}.${table.name}`)),
+      h(
+        'h1',
+        null,
+        load.parts ? plural(load.parts.length, 'table') : data(load.file ?? `${table.schema}.${table.name}`),
+      ),
       stateMark(load.state),
       load.dry_run && h('span', { class: 'dim' }, 'check only'),
     ]),
@@ -140,6 +146,7 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
       h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`)),
     loadActions(load, actions),
     load.faulty_rows > 0 && faultyRowsButtons(state, load.id, table.name, actions),
+    load.parts && partsOfLoad(load, load.parts),
     factList('keys', factsOf(load)),
     warningList(
       body?.load?.warnings ?? [],
@@ -148,9 +155,16 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
     ),
     body?.load && recordedCorrections(body.load, load.subject),
     body?.load && differenceView(state, body.load, actions),
-    errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
-    hasEnded(load) && !isRunning(state.load) && againView(load, actions),
+    errors.length > 0 && !load.parts && problemList(errors, body?.error_count ?? errors.length),
+    hasEnded(load) && !load.parts && !isRunning(state.load) && againView(load, actions),
   ];
+}
+
+/** The tables of a load of several tables, with what the service found about each. */
+function partsOfLoad(load: Load, parts: NonNullable<Load['parts']>): VNode {
+  const end = hasEnded(load) ? endOf(load) : undefined;
+  if (end?.is === 'tables-loaded') return loadedTables(end.result, load.dry_run);
+  return refusedTables(parts, end?.is === 'not-loaded' ? end.failure : undefined);
 }
 
 /** What can be done with a load, the most likely first. */
@@ -159,6 +173,7 @@ function loadActions(load: Load, actions: Actions): VNode {
   return h('div', { class: 'table-actions' }, [
     !hasEnded(load) && button('Cancel', () => actions.cancelOne(id), { disabled: load.cancel_requested }),
     state === 'committed' &&
+      !load.parts &&
       h(
         'a',
         { class: 'button main', href: hashOf({ page: 'table', schema: table.schema, name: table.name }) },
@@ -180,7 +195,7 @@ function againView(load: Load, actions: Actions): VNode {
     h('p', null, [
       'The service does not keep files. Drop the file here, corrected or the one of the next month: it is read with the settings of this load, and you can check it first.',
     ]),
-    dropPlace((file) => actions.loadAgain(load, file), 'Drop the file here, or choose it', 'again'),
+    dropPlace(([file]) => actions.loadAgain(load, file), 'Drop the file here, or choose it', 'again'),
   ]);
 }
 
@@ -199,5 +214,6 @@ function factsOf(load: Load): (readonly [string, VNode])[] {
   };
   const { schema, name } = load.table;
   const link = h('a', { href: hashOf({ page: 'table', schema, name }) }, [data(`${schema}.${name}`)]);
-  return [['Table', link], ...Object.entries(facts).map(([label, fact]) => [label, data(fact)] as const)];
+  const table = load.parts ? [] : [['Table', link] as const];
+  return [...table, ...Object.entries(facts).map(([label, fact]) => [label, data(fact)] as const)];
 }

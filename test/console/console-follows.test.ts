@@ -476,6 +476,7 @@ test('the row of a problem is found in a JSON file of any size, with all digits 
 
 test('the bars say what is done, how fast, and how long it still takes', () => {
   const load: LoadProgress = {
+    isOfParts: false,
     fileName: 'a',
     fileBytes: 10_000_000,
     expectedRows: 100_000,
@@ -703,13 +704,17 @@ test('leaving the page loses a file until its load has taken it', () => {
   const at = (state: string) => ({ outcome: { is: 'running', record: { state } } }) as LoadProgress;
   const result = {} as LoadedTable;
   const unsent = { is: 'unsent' as const, failure: {} as Failure };
-  assert.equal(losesWork({ file: undefined, load: undefined }), false);
-  assert.equal(losesWork({ file, load: undefined }), true);
-  assert.equal(losesWork({ file, load }), true);
-  assert.equal(losesWork({ file, load: at('receiving') }), true);
-  assert.equal(losesWork({ file, load: at('running') }), false);
-  assert.equal(losesWork({ file, load: { outcome: endOfAnswer(result) } as LoadProgress }), false);
-  assert.equal(losesWork({ file, load: { outcome: unsent } as LoadProgress }), true);
+  assert.equal(losesWork({ togetherFiles: [], file: undefined, load: undefined }), false);
+  assert.equal(losesWork({ togetherFiles: [], file, load: undefined }), true);
+  assert.equal(losesWork({ togetherFiles: [file!], file: undefined, load: undefined }), true);
+  assert.equal(losesWork({ togetherFiles: [], file, load }), true);
+  assert.equal(losesWork({ togetherFiles: [], file, load: at('receiving') }), true);
+  assert.equal(losesWork({ togetherFiles: [], file, load: at('running') }), false);
+  assert.equal(
+    losesWork({ togetherFiles: [], file, load: { outcome: endOfAnswer(result) } as LoadProgress }),
+    false,
+  );
+  assert.equal(losesWork({ togetherFiles: [], file, load: { outcome: unsent } as LoadProgress }), true);
 });
 
 test('places, sizes and tokens are read as they are written', () => {

@@ -130,8 +130,12 @@ describe('the first step of the console', { skip: noBrowser }, () => {
       await page.getByText('Site no').first().waitFor();
     }));
 
-  test('of several dropped files the first one is taken, and the page names the others', () =>
+  test('of several files that are dropped for a chosen table the first one is taken, and the page names the others', () =>
     service.inPage(async (page) => {
+      await service.rows('CREATE TABLE chosen (a bigint)');
+      await page.goto(`${service.url}/#/tables/public/chosen`);
+      await press(page, 'Load a file into it');
+      await page.waitForSelector('.file-step .drop');
       await page.evaluate(`{
         const dataTransfer = new DataTransfer();
         for (const name of ['one.csv', 'two.csv', 'three.csv'])

@@ -6,6 +6,7 @@ import { originOf } from '../../derived/file.ts';
 import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
 import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
+import { includedParts, sheetsWithTables } from '../../derived/together.ts';
 import { decisionsOf, isOpen } from '../../derived/warnings.ts';
 import { plural } from '../../derived/words.ts';
 import type { Failure } from '../../failure.ts';
@@ -35,12 +36,27 @@ export function columnsView(state: State, actions: Actions): VNode {
     (inspection.is === 'failed' || inspection.is === 'busy') && readingFields(state, actions),
     inspection.is === 'ready' && [
       sheetTabs(inspection.value, state.reading, actions),
+      togetherOffer(state, inspection.value, actions),
       arraysOf(inspection.value, state.reading, actions),
       profileOffer(state, inspection.value, actions),
       panel('table-title', 'In the database', [], targetFields(state, actions)),
       filePanel(state, inspection.value, actions),
       actionBar(state, actions),
     ],
+  ]);
+}
+
+/** Offers to load all sheets, or all chosen files, as one table each. */
+function togetherOffer(state: State, inspection: Inspection, actions: Actions): Child {
+  const { file, together, isTargetChosen } = state;
+  const count =
+    together.is === 'ready' ? includedParts(together.value).length : sheetsWithTables(inspection).length;
+  if (count < 2 || isTargetChosen || file?.link !== undefined) return null;
+  return h('p', { class: 'together-offer' }, [
+    button(`Load all ${count} as ${count} tables, together`, () => void actions.openTogether(), {
+      id: 'together',
+    }),
+    h('span', { class: 'dim' }, ' or load this one alone below.'),
   ]);
 }
 

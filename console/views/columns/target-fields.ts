@@ -10,7 +10,7 @@ import type { State } from '../../state.ts';
 import { checkbox, data, field, select, textInput } from '../parts.ts';
 import { missingFields } from './missing-fields.ts';
 
-const existsLabels = {
+export const existsLabels = {
   append: 'Add the rows to it',
   truncate: 'Empty it, then load the rows',
   replace: 'Replace it with a new table',

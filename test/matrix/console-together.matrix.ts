@@ -1,0 +1,232 @@
+/** Several tables in one load, in a real browser: the sheets of a workbook, several files, and the files in a zip file. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/browser.ts';
+import {
+  choose,
+  consoleInBrowser,
+  isNotWiderThanTheScreen,
+  narrow,
+  press,
+} from '../support/console-in-browser.ts';
+import { isAccessible } from '../support/console-page.ts';
+import { bookOf, type CellSpec } from '../support/workbook.ts';
+import { buildZip } from '../support/xlsx-builder.ts';
+
+type Sheets = Record<string, CellSpec[][]>;
+
+/** A workbook as people write it: a title above a header, European dates, and a sheet with notes. */
+const shop: Sheets = {
+  Customers: [['Our customers'], [], ['id', 'name'], [1, 'Ann'], [2, 'Bob']],
+  'Order lines': [
+    ['No', 'Customer', 'Date', 'Paid'],
+    [10, 1, '31/12/2024', 'Yes'],
+    [11, 2, '30/12/2024', 'No'],
+    [12, 2, '29/12/2024', 'No'],
+  ],
+  Stock: [
+    ['article', 'pieces'],
+    ['A-1', 5],
+  ],
+  Notes: [['Ask Ann before you change this.'], ['She knows the prices.']],
+};
+
+describe('several tables in the console', { skip: noBrowser }, () => {
+  const service = consoleInBrowser();
+
+  const part = (page: Page, label: string) => page.locator('.together-part', { hasText: label });
+
+  async function openTogether(page: Page, sheets: Sheets): Promise<void> {
+    await choose(page, 'shop.xlsx', bookOf(sheets));
+    await page.click('#together');
+    await page.waitForSelector('.together-part');
+  }
+
+  async function isLoadable(page: Page): Promise<void> {
+    await page.locator('#load:enabled').waitFor();
+  }
+
+  async function loadThem(page: Page): Promise<void> {
+    await isLoadable(page);
+    await page.click('#load');
+    await page.getByRole('heading', { name: 'Loaded', exact: true, level: 1 }).waitFor();
+  }
+
+  const tablesLike = (names: string) =>
+    service.rows(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename ~ '^(${names})$' ORDER BY 1`,
+    );
+
+  test('a workbook of three sheets becomes three tables, with their headers and dates read as people write them', () =>
+    service.inPage(async (page) => {
+      await openTogether(page, shop);
+      await isAccessible(page, 'several tables');
+      await page.getByText('Either all of these tables are loaded, or none.').waitFor();
+      assert.match(await part(page, 'Notes').innerText(), /Left out/);
+      await isLoadable(page);
+      assert.equal(await page.locator('#load').innerText(), 'Load 3 tables');
+      assert.match(
+        await part(page, 'Order lines').innerText(),
+        /3 rows, 4 columns[\s\S]*Read as people write them: “Date” as/,
+      );
+      await isAccessible(page, 'several tables, checked');
+      await loadThem(page);
+      await isAccessible(page, 'several tables, loaded');
+      assert.deepEqual(await service.rows('SELECT * FROM customers ORDER BY id'), [
+        { id: '1', name: 'Ann' },
+        { id: '2', name: 'Bob' },
+      ]);
+      const lines = await service.rows('SELECT "No", "Date"::text, "Paid" FROM order_lines ORDER BY "No"');
+      assert.deepEqual(lines, [
+        { No: '10', Date: '2024-12-31', Paid: true },
+        { No: '11', Date: '2024-12-30', Paid: false },
+        { No: '12', Date: '2024-12-29', Paid: false },
+      ]);
+      assert.deepEqual(await service.rows('SELECT * FROM stock'), [{ article: 'A-1', pieces: '5' }]);
+      assert.equal((await tablesLike('notes')).length, 0);
+      await part(page, 'public.order_lines').getByText('3 rows').waitFor();
+      await page.getByRole('link', { name: 'public.stock' }).click();
+      await page.getByRole('heading', { name: 'stock' }).waitFor();
+    }));
+
+  test('one sheet with a wrong cell: nothing is loaded, and the cell is named at its sheet, which can be left out', () =>
+    service.inPage(
+      async (page) => {
+        await service.rows('CREATE TABLE prices (article text, price numeric)');
+        const prices = [
+          ['article', 'price'],
+          ['A-1', 5],
+          ['A-2', 'five'],
+        ];
+        await openTogether(page, {
+          Colours: [
+            ['colour', 'no'],
+            ['red', 1],
+          ],
+          Prices: prices,
+          Sizes: [
+            ['size', 'no'],
+            ['S', 1],
+          ],
+        });
+        await part(page, 'Prices').getByText('Choose what happens to the existing table.').waitFor();
+        await page.getByText('1 table needs your choice.').waitFor();
+        await part(page, 'Prices').locator('select').selectOption('append');
+        await part(page, 'Prices').getByText('1 problem').waitFor();
+        assert.match(
+          await part(page, 'Prices').locator('.notice').innerText(),
+          /price: [\s\S]*\(Prices!B3 five\)/,
+        );
+        assert.equal(await part(page, 'Colours').locator('.notice.bad').count(), 0);
+        assert(await page.locator('#load').isDisabled());
+        await isAccessible(page, 'a table with a problem');
+        await isNotWiderThanTheScreen(page);
+        assert.equal((await tablesLike('colours|sizes')).length, 0);
+        await part(page, 'Prices').locator('input[type=checkbox]').uncheck();
+        await page.getByRole('button', { name: 'Load 2 tables' }).waitFor();
+        await loadThem(page);
+        await isNotWiderThanTheScreen(page);
+        assert.deepEqual(await tablesLike('colours|prices|sizes'), [
+          { name: 'colours' },
+          { name: 'prices' },
+          { name: 'sizes' },
+        ]);
+        assert.deepEqual(await service.rows('SELECT * FROM prices'), []);
+      },
+      { viewport: narrow },
+    ));
+
+  test('two files become two tables under names of their own, and one of them can be loaded alone', () =>
+    service.inPage(async (page) => {
+      await page.setInputFiles('#file', [
+        { name: 'Cities.csv', mimeType: '', buffer: Buffer.from('city;people\nBonn;300\n') },
+        { name: 'cities.tsv', mimeType: '', buffer: Buffer.from('city\tpeople\nUlm\t120\n') },
+        { name: 'more.json', mimeType: '', buffer: Buffer.from('[{"a": 1}]') },
+      ]);
+      await part(page, 'more.json').getByText('JSON files can only be loaded alone.').waitFor();
+      await isLoadable(page);
+      assert.equal(await page.locator('input[name=table-1]').inputValue(), 'cities_2');
+      await page.getByRole('button', { name: 'Load this file alone: “cities.tsv”' }).click();
+      await page.locator('.columns-step h1', { hasText: 'cities.tsv' }).waitFor();
+      await page.getByRole('button', { name: 'Load all 2 as 2 tables, together' }).click();
+      await page.locator('input[name=table-1]').fill('towns');
+      await loadThem(page);
+      assert.deepEqual(await service.rows('SELECT * FROM cities UNION ALL SELECT * FROM towns'), [
+        { city: 'Bonn', people: '300' },
+        { city: 'Ulm', people: '120' },
+      ]);
+    }));
+
+  test('the files in a zip file become tables, and the page of the load lists them', () =>
+    service.inPage(async (page) => {
+      const entries = ['2026/rivers.csv', '2026/lakes.csv', 'readme.md'];
+      const buffer = buildZip(entries.map((name) => ({ name, data: `name,km\n${name},1\n` })));
+      await page.setInputFiles('#file', { name: 'water.zip', mimeType: '', buffer });
+      await isLoadable(page);
+      assert.match(await part(page, 'rivers.csv').innerText(), /1 row, 2 columns/);
+      await loadThem(page);
+      assert.deepEqual(await service.rows('SELECT name FROM rivers UNION ALL SELECT name FROM lakes'), [
+        { name: '2026/rivers.csv' },
+        { name: '2026/lakes.csv' },
+      ]);
+      await page.getByRole('link', { name: 'Loads', exact: true }).click();
+      await page.locator('a.list-row', { hasText: 'rivers and 1 more' }).click();
+      await page.getByRole('link', { name: 'public.lakes' }).waitFor();
+      await isAccessible(page, 'the page of a load of several tables');
+    }));
+
+  test('a plan that is refused after its check says which table it was, and that nothing was loaded', () =>
+    service.inPage(async (page) => {
+      await openTogether(page, {
+        Left: [
+          ['a', 'no'],
+          ['x', 1],
+        ],
+        Right: [
+          ['b', 'no'],
+          ['y', 1],
+        ],
+      });
+      await isLoadable(page);
+      await service.rows('CREATE TABLE "right" (b text)');
+      await page.click('#load');
+      await page.getByRole('heading', { name: 'Not loaded', level: 1 }).waitFor();
+      await page.getByText('Nothing was loaded into any table.').waitFor();
+      await page.locator('.notice', { hasText: '"public"."right" already exists' }).waitFor();
+      assert.equal((await tablesLike('left')).length, 0);
+      await press(page, 'Back to the tables');
+      await part(page, 'Right').getByText('Choose what happens to the existing table.').waitFor();
+    }));
+
+  test('a load of several tables that is cancelled leaves no table', () =>
+    service.inPage(async (page) => {
+      await service.rows('CREATE TABLE held (a text, no bigint)');
+      await openTogether(page, {
+        Held: [
+          ['a', 'no'],
+          ['x', 1],
+        ],
+        Free: [
+          ['b', 'no'],
+          ['y', 1],
+        ],
+      });
+      await part(page, 'Held').locator('select').selectOption('append');
+      await isLoadable(page);
+      const holder = await service.database.pool.connect();
+      try {
+        await holder.query('BEGIN; LOCK TABLE held IN ACCESS EXCLUSIVE MODE');
+        await page.click('#load');
+        await page.getByText('The rows are being read, checked and written.').waitFor();
+        await page.click('#cancel');
+        await page.getByRole('heading', { name: 'Cancelled', level: 1 }).waitFor();
+      } finally {
+        await holder.query('ROLLBACK');
+        holder.release();
+      }
+      assert.equal((await tablesLike('free')).length, 0);
+      await press(page, 'Back to the tables');
+      await isLoadable(page);
+    }));
+});
