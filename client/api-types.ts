@@ -2027,14 +2027,14 @@ export interface components {
       /** @description New names for headers or keys: `Order no:order_no,Total:total`. In lists of names, write a backslash before a comma, colon or backslash. A header matches exactly or else ignoring case; a JSON key must match exactly. Default: none. */
       rename?: string;
       /**
-       * @description Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.
+       * @description Columns of the data that the table does not have. `fail`: 422. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.
        * @enum {string}
        */
       extra_columns?: 'fail' | 'ignore' | 'add';
       /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. Default: none. */
       provenance?: string;
       /**
-       * @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names.
+       * @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, but not its keys.
        * @enum {string}
        */
       if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
@@ -2044,7 +2044,7 @@ export interface components {
        */
       if_missing?: 'create' | 'fail';
       /**
-       * @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.
+       * @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.
        * @enum {string}
        */
       on_conflict?: 'fail' | 'skip' | 'update';
@@ -2057,14 +2057,14 @@ export interface components {
       /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing: `region,month`. NULL equals NULL. Default: none, so all rows can be missing. */
       missing_within?: string;
       /**
-       * @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded.
+       * @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: they are left out, `load.left_out` lists their problems, and all others are loaded.
        * @enum {string}
        */
       faulty_rows?: 'fail' | 'leave_out';
       /** @description With `faulty_rows=leave_out`: how many rows may be left out, or a share of the rows such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
       max_faulty_rows?: number | string;
       /**
-       * @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide.
+       * @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them.
        * @enum {string}
        */
       values?: 'strict' | 'natural';
@@ -2095,7 +2095,7 @@ export interface components {
       file_in_zip?: string;
       /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
       sheet?: string;
-      /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
+      /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
       header_row?: number | 'auto';
       /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
       header_rows?: number;
@@ -2115,7 +2115,7 @@ export interface components {
        * @enum {string}
        */
       footer?: 'read' | 'skip';
-      /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
+      /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
       fill_down?: string;
       /**
        * @description How headers become names. `exact`: without outer space. `snake_case`: `Site no` becomes `site_no`.
@@ -2123,7 +2123,7 @@ export interface components {
        */
       column_names?: 'exact' | 'snake_case';
       /**
-       * @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.
+       * @description Error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: they are problems. `null`: they are NULL, with a warning for each column.
        * @enum {string}
        */
       cell_errors?: 'fail' | 'null';
@@ -5023,17 +5023,17 @@ export interface operations {
         primary_key?: string;
         /** @description New names for headers or keys: `Order no:order_no,Total:total`. In lists of names, write a backslash before a comma, colon or backslash. A header matches exactly or else ignoring case; a JSON key must match exactly. Default: none. */
         rename?: string;
-        /** @description Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
+        /** @description Columns of the data that the table does not have. `fail`: 422. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. Default: none. */
         provenance?: string;
         /** @description Values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, such as `bigint` or `varchar(8)`. `widen_text`: also `text`. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
-        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names. */
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, but not its keys. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it (scope `table:create`). `fail`: 404. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted. */
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted. */
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
@@ -5045,11 +5045,11 @@ export interface operations {
         missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. */
         dry_run?: boolean;
-        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded. */
+        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: they are left out, `load.left_out` lists their problems, and all others are loaded. */
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: how many rows may be left out, or a share of the rows such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number | string;
-        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide. */
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10. Default: English only. */
         languages?: string;
@@ -5186,7 +5186,7 @@ export interface operations {
       query?: {
         /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. Default: none. */
         profile?: string;
-        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide. */
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10. Default: English only. */
         languages?: string;
@@ -5290,17 +5290,17 @@ export interface operations {
         primary_key?: string;
         /** @description New names for headers or keys: `Order no:order_no,Total:total`. In lists of names, write a backslash before a comma, colon or backslash. A header matches exactly or else ignoring case; a JSON key must match exactly. Default: none. */
         rename?: string;
-        /** @description Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
+        /** @description Columns of the data that the table does not have. `fail`: 422. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. Default: none. */
         provenance?: string;
         /** @description Values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, such as `bigint` or `varchar(8)`. `widen_text`: also `text`. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
-        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names. */
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, but not its keys. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it (scope `table:create`). `fail`: 404. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted. */
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted. */
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
@@ -5312,11 +5312,11 @@ export interface operations {
         missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. */
         dry_run?: boolean;
-        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded. */
+        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: they are left out, `load.left_out` lists their problems, and all others are loaded. */
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: how many rows may be left out, or a share of the rows such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number | string;
-        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide. */
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10. Default: English only. */
         languages?: string;
@@ -5336,7 +5336,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
         header_rows?: number;
@@ -5350,11 +5350,11 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
+        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
         fill_down?: string;
         /** @description How headers become names. `exact`: without outer space. `snake_case`: `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
-        /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
+        /** @description Error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: they are problems. `null`: they are NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
         /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
         empty_cells?: 'default' | 'null';
@@ -5484,7 +5484,7 @@ export interface operations {
       query?: {
         /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. Default: none. */
         profile?: string;
-        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide. */
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. The names of their months and weekdays are read with `values=natural` or a `date_order`, their words for yes and no with `values=natural`. At most 10. Default: English only. */
         languages?: string;
@@ -5504,7 +5504,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
         header_rows?: number;
@@ -5518,11 +5518,11 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
+        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes. Default: none. */
         fill_down?: string;
         /** @description How headers become names. `exact`: without outer space. `snake_case`: `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
-        /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
+        /** @description Error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: they are problems. `null`: they are NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
         /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab`, `|`, `#` and `space`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;

@@ -19,8 +19,7 @@ export const problemCodes = {
     'too-many-columns': 'the table or the key has more columns than PostgreSQL allows',
     'too-many-keys': 'more than 100 indexes and unique constraints, foreign keys or sequences',
     'row-too-long': '`char(n)` and `bit(n)`, also within other types, would pad a row to more than 16 MiB',
-    'defaults-too-long':
-      'the defaults, as PostgreSQL writes them, are over 4 MiB in all, or have too many parts',
+    'defaults-too-long': 'the defaults are over 4 MiB in all, or have too many parts',
     'types-too-nested': 'the types of the columns contain more than 1,000,000 other types',
     'unknown-type': 'the database has no such type',
     'type-differs': 'an enum or a domain of this name exists, and is not what `types` says',
@@ -40,18 +39,16 @@ export const problemCodes = {
     'repeated-key': 'an object of the definition has the same key twice',
     'type-not-indexable': 'the type has no order, so it cannot be in a key',
     'unknown-reference': 'the referenced table or column does not exist, or a foreign key cannot refer to it',
-    'mixed-reference':
-      'entries of one foreign key refer to several tables or have different rules, or its lists differ in length',
+    'mixed-reference': 'entries of one foreign key differ in table or rules, or its lists in length',
     'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
     'reference-type-mismatch':
-      'the types of the two columns cannot be compared, or a column is an array whose elements have a modifier',
+      'the two columns cannot be compared, or one is an array whose elements have a modifier',
     'distribution-conflict':
       'Citus cannot distribute the table in this way in this schema, or with these foreign keys',
     'type-not-hashable': 'the type has no hash operator class, so it cannot be the distribution column',
     'key-without-distribution-column': 'the key does not contain the distribution column',
-    'reference-not-colocated':
-      'Citus cannot keep the foreign key, because of how the two tables are distributed',
-    differs: 'rows were sent for an existing table, and the definition differs from it',
+    'reference-not-colocated': 'Citus cannot keep the foreign key',
+    differs: 'the definition differs from the existing table',
   },
   'invalid-data': {
     'wrong-type': 'the body is neither an object nor an array, or `data` is not an array',
@@ -91,15 +88,14 @@ export const problemCodes = {
     'ragged-array': 'the inner arrays of an array differ in length or depth',
     'too-many-dimensions': 'an array has more than 6 dimensions',
     'too-many-elements': 'an array has more than 1,000,000 elements (of some types fewer)',
-    'too-complex':
-      'the values of the row have so many parts that PostgreSQL would need too much memory or time',
+    'too-complex': 'PostgreSQL would need too much memory or time for the values of the row',
     'null-element': 'the type of the elements does not allow NULL',
     'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
     'date-not-allowed': 'the type does not accept the value of a date cell',
     'error-cell': 'an error value such as `#N/A`; `cell_errors=null` loads it as NULL',
     'formula-without-value': 'the file has no result of the formula',
     'date-out-of-range': 'the cell has a date format, but its number is not a date',
-    'unreadable-cell': 'the content of the cell does not match its type, or its number format is missing',
+    'unreadable-cell': 'the cell does not match its type, or its number format is missing',
     'has-nanoseconds': 'PostgreSQL stores microseconds only',
     'bytes-not-text': 'the bytes of a Parquet file are not a text in UTF-8',
     'text-behind-quote': 'a field of a text file has text after its closing quote',
@@ -107,10 +103,9 @@ export const problemCodes = {
     'not-in-number-form': 'the text does not have the notation of `decimal_sign` and `thousands_sign`',
     'not-unique': 'another row of the upload or of the table has the same key',
     'no-such-reference': 'the referenced table has no such row',
-    'check-violation': 'the row does not pass a CHECK of the table or of a domain',
+    'check-violation': 'the row does not pass a CHECK',
     'failing-default': 'the default of a missing value raises an error or is not valid',
-    'refused-by-postgresql':
-      'PostgreSQL refused the row for a reason that only it can check, such as a trigger; `detail` has its message',
+    'refused-by-postgresql': 'PostgreSQL refused the row, for example by a trigger; `detail` has its message',
   },
   'invalid-parameter': {
     'unknown-parameter': 'the endpoint has no such parameter',

@@ -22,22 +22,19 @@ export const warningCodes = {
   'key-not-brought': 'rows have no value for a column of the key of `on_conflict` and were inserted',
   'time-left-out': 'values with a time other than 00:00 were loaded into a `date` column',
   'date-left-out': 'values with a date and a time were loaded into a `time` column',
-  'offset-left-out':
-    'values with an offset from UTC were loaded into a `timestamp` or `time` column, which keeps the date and time as sent',
+  'offset-left-out': 'values with an offset from UTC were loaded into a `timestamp` or `time` column',
   'fraction-rounded': 'seconds had more digits than microseconds and were rounded',
   'digits-rounded':
-    'numbers of a workbook were rounded to the 15 digits that Excel shows. A column of `double precision` stores them unchanged',
-  'sign-left-out':
-    '`-0` was loaded into a `numeric` or integer column, which has no negative zero. A column of `double precision` keeps the sign',
+    'numbers of a workbook were rounded to the 15 digits that Excel shows. `double precision` stores them unchanged',
+  'sign-left-out': '`-0` was loaded into a `numeric` or integer column. `double precision` keeps the sign',
   'suppressed-rows': 'a trigger or a rule of the table left out rows, and no count includes them',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`)',
-  'recovery-pending':
-    'a server of the cluster did not confirm the commit of its rows. They appear when the coordinator has recovered the transaction, usually within a minute',
+  'recovery-pending': 'a server of the cluster did not confirm the commit of its rows yet',
   'own-numbers':
-    'rows for an existing table set the values of an identity column, and its sequence was not advanced, so generated values may collide later',
+    'rows set the values of an identity column, and its sequence was not advanced, so generated values may collide later',
   'numbers-taken': 'a dry run took numbers from a sequence, and the rollback does not give them back',
   'dotted-name':
-    'a new table is named `sales.orders`, for example, and a schema `sales` exists; the dot is part of the name',
+    'a new table is named `sales.orders`, and a schema `sales` exists; the dot is part of the name',
   'text-default':
     'a default of a text column looks like SQL, such as `gen_random_uid()`, but is literal text',
   'table-created':
@@ -46,14 +43,14 @@ export const warningCodes = {
     'the old table had an object or a property that the new table does not have (`if_exists=replace`); one warning for each, at most 100',
   'blank-header': 'a column of a spreadsheet has no header, so it was named after its letters',
   'repeated-header': 'a header occurs twice; the second column was given another name',
-  'shortened-header': 'a header is longer than 63 bytes; it was shortened',
+  'shortened-header': 'a header of more than 63 bytes was shortened',
   'header-row':
     'the header looks like a title, like one of several header rows, or like values; the warning names what to send',
   'header-rows-left-out': 'with `header_row=auto`: rows that repeat the header were left out',
   'proposal-taken': 'with `sheet=auto` or `header_row=auto`: what was taken, why, and what was left out',
-  'total-row': 'the last row begins with a word such as "Total"; it was read as a row',
-  'rows-below': 'rows below the table are not like its rows, such as notes; they were read as rows',
-  'other-table': 'cells beside or below the table look like another table; they were read as a part of it',
+  'total-row': 'the last row, which begins with a word such as "Total", was read as a row',
+  'rows-below': 'rows below the table, such as notes, were read as rows',
+  'other-table': 'cells that were read as a part of the table look like another table',
   'other-sheets': 'no sheet was chosen, and others have rows too',
   'cell-errors-as-null': 'with `cell_errors=null`, cells of a column became NULL',
   'merged-cells': 'values covered by merged cells were left out',
@@ -61,11 +58,9 @@ export const warningCodes = {
     'quotes of a text file may have joined lines that are rows of their own. With `quote=none` quotes are text',
   'spaced-quotes':
     'fields of a text file have white space before a quotation mark, which was read as text. With `trim=true` such quotes enclose the value',
-  'repaired-quotes':
-    'quotation marks that are not doubled or stand alone were read as text. With `quotes=strict` they are problems',
+  'repaired-quotes': 'quotation marks that are not doubled or stand alone were read as text',
   'short-rows': 'rows of a text file have fewer fields than the header',
-  'long-rows':
-    'rows of a text file have more fields than the header, for example because of a delimiter in a value',
+  'long-rows': 'rows of a text file have more fields than the header',
   'text-formulas': 'fields such as `="00042"` were read as the text between the quotes',
   'blank-rows': 'rows with only white space were left out',
   'hidden-rows': 'hidden rows have values; they were read, or left out with `hidden=skip`',
@@ -74,7 +69,7 @@ export const warningCodes = {
   'totals-row': 'with `table_range`, the totals row of a table was left out',
   'unreadable-names': 'the tables and defined names of an inspected workbook cannot be read',
   'uncalculated-formulas':
-    'all formulas of a column have the result 0, so they were probably never calculated: open and save the workbook',
+    'all formulas of a column have the result 0: open and save the workbook to calculate them',
   'same-file': 'the same file was loaded before',
   'no-rows': 'the upload has no rows',
   'rows-elsewhere': 'an inspected JSON document has its rows elsewhere; `rows_at` loads them',

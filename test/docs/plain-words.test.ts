@@ -1,4 +1,4 @@
-/** Tests that README.md and the guides can be read fast: short paragraphs, plain headings and plain words. */
+/** Tests that README.md and the guides can be read fast: few words, short paragraphs, plain headings and plain words. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,14 @@ const pages = ['README.md', ...globSync('docs/*.md', { cwd: root })].map((file) 
 }));
 
 const maxWords = 80;
+
+/** The maximum of all pages together, as `wc -w` counts: code, and the signs between cells of tables, are words, too. */
+const maxTotal = 45_500;
+
+test('README.md and the guides have at most 45,500 words together', () => {
+  const total = pages.reduce((sum, { text }) => sum + text.trim().split(/\s+/).length, 0);
+  assert.ok(total <= maxTotal, `They have ${total} words. Say less, or say it on one page and link to it.`);
+});
 
 test('no paragraph, item of a list or cell of a table has more than 80 words', () => {
   const long = pages.flatMap(({ file, text }) =>

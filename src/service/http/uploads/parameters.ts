@@ -67,7 +67,7 @@ export const parameters = {
   extra_columns: parameter('Table', uploads, oneOf('fail', 'ignore', 'add'), {
     value: 'WHAT',
     short: 'what happens to columns that the table lacks',
-    long: 'Columns of the data that the table does not have. `fail`: 422 that names all. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
+    long: 'Columns of the data that the table does not have. `fail`: 422. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
   }),
   provenance: parameter('Table', uploads, optionalText(), {
     value: 'PAIRS',
@@ -83,7 +83,7 @@ export const parameters = {
   if_exists: parameter('Existing table', uploads, oneOf('fail', 'append', 'truncate', 'replace'), {
     value: 'WHAT',
     short: 'what happens to an existing table',
-    long: 'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, and only the keys that the request names.',
+    long: 'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty it and load the rows; its definition, grants and views stay. `replace`: the new table replaces it and gets its owner, grants and comments, but not its keys.',
   }),
   if_missing: parameter('Existing table', uploads, oneOf('create', 'fail'), {
     value: 'WHAT',
@@ -93,7 +93,7 @@ export const parameters = {
   on_conflict: parameter('Existing table', uploads, oneOf('fail', 'skip', 'update'), {
     value: 'WHAT',
     short: 'what happens to a row whose key exists',
-    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.',
+    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422. `skip`: the first row is kept. `update`: the existing row is updated; only columns of the upload change. A row without a value for the key is always inserted.',
   }),
   conflict_key: parameter('Existing table', uploads, optionalText(), {
     value: 'COLUMNS',
@@ -126,7 +126,7 @@ export const parameters = {
   faulty_rows: parameter('Rows with problems', uploads, oneOf('fail', 'leave_out'), {
     value: 'WHAT',
     short: 'what happens to rows with problems',
-    long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out, `load.left_out` lists their problems, and all others are loaded.',
+    long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: they are left out, `load.left_out` lists their problems, and all others are loaded.',
   }),
   max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(RowLimitSchema), {
     value: 'COUNT',
@@ -138,7 +138,7 @@ export const parameters = {
   values: parameter('Reading texts', everywhere, oneOf('strict', 'natural'), {
     value: 'HOW',
     short: 'how dates and numbers are read',
-    long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. A column that several notations fit stays text, and the warning `other-notation` offers them; the other parameters then decide.',
+    long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. If several notations fit, the column stays text, and the warning `other-notation` offers them.',
   }),
   languages: parameter('Reading texts', everywhere, optionalText(), {
     value: 'TAGS',
@@ -210,7 +210,7 @@ export const parameters = {
     {
       value: 'ROW',
       short: 'the row with the column names, or auto',
-      long: 'The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why.',
+      long: 'The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why.',
       byDefault: 'the first row that has a value',
     },
   ),
@@ -253,7 +253,7 @@ export const parameters = {
   fill_down: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'COLUMNS',
     short: 'columns whose empty cells take the value above: region,year',
-    long: 'The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes.',
+    long: 'The columns in which an empty cell takes the value above it, separated by commas: `region,year`. The names are those of the header, before `rename`. At most 10, and a repeated value has at most 1,000 bytes.',
     byDefault: 'none',
   }),
   column_names: parameter('Spreadsheets', spreadsheets, oneOf('exact', 'snake_case'), {
@@ -264,7 +264,7 @@ export const parameters = {
   cell_errors: parameter('Spreadsheets', spreadsheets, oneOf('fail', 'null'), {
     value: 'WHAT',
     short: 'cells such as #N/A',
-    long: 'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
+    long: 'Error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: they are problems. `null`: they are NULL, with a warning for each column.',
   }),
   empty_cells: parameter('Spreadsheets', ['upload-excel'], oneOf('default', 'null'), {
     value: 'WHAT',
