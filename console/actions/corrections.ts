@@ -14,7 +14,7 @@ import { checkCorrections } from './check.ts';
 import type { Page } from './page.ts';
 import { listProblems } from './problems.ts';
 
-/** Gives cells other values, and does the check again. Edits that the service would not take are not made. */
+/** Gives cells other values, and does the check again. If the service would refuse the corrections (too many, for example), none is made, and the page says why. */
 export function correct(page: Page, edits: CellEdit[]): void {
   const corrections = withEdits(page.state, edits);
   const correctionFault = correctionsFault({ ...page.state, corrections });

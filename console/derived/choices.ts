@@ -48,7 +48,7 @@ function readingOf(reading: Reading, { parameters, type }: Choice): Reading | un
   const isOfSigns = 'decimal_sign' in parameters || 'thousands_sign' in parameters;
   let changed: Reading = isOfSigns ? { ...reading, decimalSign: '.', thousandsSign: 'none' } : reading;
   for (const [name, value] of Object.entries(parameters)) {
-    // The page sends a definition with all columns, so the choice `extra_columns` has no effect in it.
+    // A choice with a type has `extra_columns=add` for a definition with only this column. The definition of the page has all columns.
     if (name === 'extra_columns' && type !== undefined) continue;
     const next = withParameter(changed, name, value);
     if (next === undefined) return undefined;

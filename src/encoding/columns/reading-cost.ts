@@ -69,7 +69,7 @@ const numbers = { ...free, hasNumbers: true };
 /** JSON: an object takes 620 bytes, an array 280, and every other value 90. */
 const json = { ...numbers, partUnits: 1, objectUnits: 7, bracketUnits: 3, isJson: true, keyTime: 1 };
 const parts = { ...free, partUnits: UNITS_OF_PART };
-/** A multirange has a comma in each range, and one after it. */
+/** The text of a multirange has two commas for each range: one between its bounds, and one after it. `RANGE_TIME` allows for that. */
 const ranges = { ...parts, partTime: RANGE_TIME };
 const tsvector = { ...free, wordTime: 1 };
 /** 200 KB take 14 seconds, and PostgreSQL cannot be interrupted meanwhile. It stores at most 8 KB. */

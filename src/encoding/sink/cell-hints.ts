@@ -33,7 +33,10 @@ export function hintFor(
   return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }
 
-/** Returns a hint that names the parameters with which the text is read, if it is a date or a number in another notation. */
+/**
+ * Returns a hint for a text that is no date or number: the parameter that loads a word such as `N/A` as NULL, the parameters with which a date or a
+ * number in another notation is read, or the part that must be left out.
+ */
 export function notationHint(
   problem: number,
   kind: number,

@@ -5,9 +5,9 @@ export class OddRecords {
   count = 0;
   first = 0;
   last = 0;
-  /** The number of fields of the first such record. */
+  /** The number of fields of the first counted record. */
   fields = 0;
-  /** All such records have the same number of fields. */
+  /** All counted records have the same number of fields. */
   areAlike = true;
 
   add(record: number, fields: number): void {
