@@ -137,7 +137,7 @@ export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
 }
 
 /**
- * Receives both parts and opens the file for `use`. The file is always removed afterwards.
+ * Receives the parts of the form and opens the file for `use`. The file is always removed afterwards.
  *
  * @param reading the part of the file that will be read
  */

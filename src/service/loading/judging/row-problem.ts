@@ -34,7 +34,7 @@ export interface GeneratedKey {
   rule: UniqueRule;
   row: number | undefined;
   value: string | null;
-  /** The columns that the row did not send. Empty: it sent all, and PostgreSQL filled in the same key for another row of the upload. */
+  /** The columns of the key that the row did not send. Empty: it sent all, and PostgreSQL generated the same key for another row of the upload. */
   lacking: string[];
   /** The first of the filled columns that has its own sequence. */
   numbered: string | undefined;
