@@ -2095,7 +2095,7 @@ export interface components {
       file_in_zip?: string;
       /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
       sheet?: string;
-      /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
+      /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
       header_row?: number | 'auto';
       /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
       header_rows?: number;
@@ -5336,7 +5336,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
         header_rows?: number;
@@ -5504,7 +5504,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet, exactly or else ignoring case, or its number from 1. `auto`: the visible sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description The number of header rows, from `header_row` on. Their texts are joined for each column: `Population 2020` above `male` is `Population 2020 male`. */
         header_rows?: number;

@@ -210,7 +210,7 @@ export const parameters = {
     {
       value: 'ROW',
       short: 'the row with the column names, or auto',
-      long: 'The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none; only this table is read, and a warning says why.',
+      long: 'The row of the sheet with the column names, from 1. `auto`: the row or rows that look most like a header, or none if the first row has values; only this table is read, and a warning says why.',
       byDefault: 'the first row that has a value',
     },
   ),
