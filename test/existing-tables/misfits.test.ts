@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
-import fc from 'fast-check';
 import { endOf } from '../support/load-ends.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
-import { sized } from '../support/sized.ts';
 import { tableNames } from '../support/tables.ts';
 import { warningsOf } from '../support/uploads.ts';
 import { bookOf, sheetOf } from '../support/workbook.ts';
@@ -635,86 +633,4 @@ suite('what stands in the way', () => {
       await short.stop();
     }
   });
-});
-
-const numberTypes = ['smallint', 'integer', 'bigint', 'numeric', 'numeric(6,2)', 'numeric(3,-1)'];
-const anyType = fc.constantFrom(...numberTypes, 'varchar(4)', 'date', 'timestamp(1)', 'boolean', 'real');
-const anyValue = fc.oneof(
-  fc.integer({ min: -40_000, max: 40_000 }),
-  fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }).map(String),
-  fc
-    .tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9999 }))
-    .map(([a, b]) => `${a}.${b}`),
-  fc.constantFrom(
-    true,
-    false,
-    'N/A',
-    'NaN',
-    '',
-    '  ',
-    'ab',
-    'abcdefg',
-    'ab     ',
-    '1e-7',
-    '1E4',
-    '0x1F',
-    null,
-  ),
-  fc.constantFrom('2026-01-01', '2026-01-01 10:00:00.123', '2026-01-01T10:00:00.5', '0044-03-15'),
-);
-
-/** Returns a number or moment in one notation, so that texts of two types can be compared. */
-function plain(text: string | null): string | null {
-  if (text === null) return null;
-  if (/^-?\d+(\.\d+)?$/.test(text)) return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
-  if (!/^\d{4}-\d\d-\d\d/.test(text)) return text;
-  return text
-    .replace(/[T ]/, ' ')
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/( 00:00:00)?\.?$/, '');
-}
-
-test('after any upload the old values read as before and the new ones are kept, or nothing is changed', async () => {
-  const rows = fc.array(anyValue, { minLength: 1, maxLength: 6 });
-  const cases = fc.tuple(anyType, rows, rows, fc.constantFrom<Mode>('widen', 'widen_text'));
-  await fc.assert(
-    fc.asyncProperty(cases, async ([type, old, sent, mode]) => {
-      const table = await create(`a ${type}`);
-      await send(
-        table,
-        old.map((a) => ({ a })),
-        'fail',
-        '&faulty_rows=leave_out&max_faulty_rows=100',
-      );
-      const before = (await textsOf(table)) as (string | null)[];
-      const answer = await send(
-        table,
-        sent.map((a) => ({ a })),
-        mode,
-      );
-      const after = (await textsOf(table)) as (string | null)[];
-      if (answer.status !== 200) {
-        assertProblem(answer, 422, 'invalid-data');
-        assert.deepEqual(
-          [after, (await typeOf(table)).replace('character varying', 'varchar').replace(/ without.*/, '')],
-          [before, type],
-        );
-        return;
-      }
-      const isReal = type === 'real';
-      const asRead = (text: string | null): unknown => (isReal && text !== null ? Number(text) : plain(text));
-      assert.deepEqual(after.slice(0, before.length).map(asRead), before.map(asRead));
-      const asText = (await typeOf(table)) === 'text';
-      const added = after.slice(before.length);
-      sent.forEach((value, index) => {
-        const stored = added[index]!;
-        const text = value === null ? null : String(value);
-        if (asText || text === null) assert.equal(stored, text);
-        else if (isReal || (numberTypes.includes(type) && /[ex]/i.test(text)))
-          assert.equal(Number(stored), Number(text));
-        else if (type !== 'boolean') assert.equal(plain(stored), plain(text));
-      });
-    }),
-    { numRuns: sized(60, 600) },
-  );
 });

@@ -39,12 +39,17 @@ const sentValue = fc.oneof(
     '""',
     '" 7"',
     '"abc "',
+    '"ab     "',
+    '"  "',
+    '"0x1F"',
     '"1e2"',
+    '1e-7',
     '1e2',
     '-0',
   ),
   fc.constantFrom(
     '"2024-02-29"',
+    '"0044-03-15"',
     '"2024-02-29T12:00:00"',
     '"2024-02-29 12:00:00.25"',
     '"2024-02-29T12:00:00Z"',
@@ -74,7 +79,7 @@ const upload = fc.record({
   old: fc.array(fc.array(fc.nat({ max: 99 }), { minLength: 4, maxLength: 4 }), { maxLength: 4 }),
   sent: fc.array(fc.array(sentValue, { minLength: 4, maxLength: 4 }), { minLength: 1, maxLength: 4 }),
   misfits: fc.constantFrom('widen', 'widen_text'),
-  updates: fc.boolean(),
+  conflicts: fc.constantFrom('fail', 'skip', 'update'),
 });
 
 const firstNew = 100;
@@ -155,20 +160,23 @@ async function tryUpload({
   old,
   sent,
   misfits,
-  updates,
+  conflicts,
 }: typeof upload extends fc.Arbitrary<infer T> ? T : never): Promise<string> {
   const table = nextTable();
   const columns = types.map((_, index) => `c${index}`);
   const defined = types.map((name, index) => `c${index} ${name}`);
   await service.rows(`CREATE TABLE ${table} (key integer PRIMARY KEY, ${defined.join(', ')})`);
+  const updates = conflicts === 'update';
+  // Without `on_conflict` no new row has the key of an old one.
+  const firstOld = conflicts === 'fail' ? 1 : firstNew + 2;
   for (const [index, seeds] of old.entries()) {
     const values = types.map((name, at) => valuesOf(name)[seeds[at]! % valuesOf(name).length] ?? null);
     const places = values.map((_, at) => `$${at + 2}`).join(', ');
     const text = `INSERT INTO ${table} VALUES ($1, ${places})`;
-    await service.database.pool.query(text, [firstNew + 2 + index, ...values]).catch(() => {});
+    await service.database.pool.query(text, [firstOld + index, ...values]).catch(() => {});
   }
   const before = await stateOf(table, columns);
-  const query = `misfits=${misfits}${updates ? '&on_conflict=update' : '&on_conflict=skip'}`;
+  const query = `misfits=${misfits}${conflicts === 'fail' ? '' : `&on_conflict=${conflicts}`}`;
   const dry = await send(table, columns, sent, `${query}&dry_run=true`);
   const about = () => JSON.stringify({ table: types, before: [...before.rows], sent, query });
   assert.deepEqual(await stateOf(table, columns), before, `a dry run changed something: ${about()}`);
@@ -222,7 +230,7 @@ suite('an upload that may widen columns', () => {
         const outcome = await tryUpload(chosen);
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: Number(process.env.MODEL_CASES ?? sized(20, 150)), endOnFailure: true },
+      { numRuns: Number(process.env.MODEL_CASES ?? sized(30, 300)), endOnFailure: true },
     );
     t.diagnostic(JSON.stringify([...counts]));
   });

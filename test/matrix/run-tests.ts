@@ -42,8 +42,10 @@ function writeGroups(folder: string, files: string[]): Promise<string[]> {
   const groups: { name: string; files: string[] }[] = [];
   // Unit tests do not share a process with a service, because they may leave something in the modules that they test.
   for (const part of [files.filter((file) => !isUnitTest(file)), files.filter(isUnitTest)]) {
-    for (let start = 0; start < part.length; start += filesPerProcess)
-      groups.push({ name: 'group', files: part.slice(start, start + filesPerProcess) });
+    // The long files are beside each other, in the folders of the models. Each of them goes to another process.
+    const count = Math.ceil(part.length / filesPerProcess);
+    for (let first = 0; first < count; first++)
+      groups.push({ name: 'group', files: part.filter((_, index) => index % count === first) });
   }
   return writeModules(folder, groups);
 }
