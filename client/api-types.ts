@@ -3576,7 +3576,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`lock-too-long`](/docs/errors/lock-too-long): The change would lock the table for too long. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`lock-too-long`](/docs/errors/lock-too-long): The change would lock the table for too long. */
       409: components['responses']['Conflict'];
       /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
       412: components['responses']['PreconditionFailed'];
@@ -3816,7 +3816,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. [`table-exists`](/docs/errors/table-exists): The table already exists. */
       409: components['responses']['Conflict'];
       /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
       412: components['responses']['PreconditionFailed'];

@@ -70,6 +70,14 @@ export type Expression =
   /** PostgreSQL writes a call that it converts in this form: `(CURRENT_DATE)::timestamp with time zone`. */
   | { kind: 'cast'; argument: Expression; cast: TypeName };
 
+/** Returns the expression and all expressions in it. */
+export function expressionsIn(expression: Expression): Expression[] {
+  if (expression.kind === 'cast') return [expression, ...expressionsIn(expression.argument)];
+  return expression.kind === 'call'
+    ? [expression, ...expression.arguments.flatMap(expressionsIn)]
+    : [expression];
+}
+
 export interface FunctionName {
   schema: string | undefined;
   name: string;
@@ -284,11 +292,7 @@ function sequenceOf(expression: Expression): string | undefined {
 
 /** Returns whether the expression takes a number from a sequence when it is evaluated. */
 export function takesNumbers(expression: Expression): boolean {
-  if (expression.kind === 'cast') return takesNumbers(expression.argument);
-  return (
-    expression.kind === 'call' &&
-    (expression.name.name === 'nextval' || expression.arguments.some(takesNumbers))
-  );
+  return calls(expression, ['nextval']);
 }
 
 /**
@@ -296,14 +300,13 @@ export function takesNumbers(expression: Expression): boolean {
  * computed text as a time: `timezone(to_char(clock_timestamp(), …), now())`. PostgreSQL keeps each name in memory (zone-names.ts).
  */
 function makesZones(expression: Expression): boolean {
-  if (expression.kind === 'cast') {
-    const { argument } = expression;
-    return makesZones(argument) || (calls(argument, textMakers) && calls(argument, rowMakers));
-  }
-  if (expression.kind !== 'call') return false;
-  const { name, arguments: args } = expression;
-  const zone = name.name === 'timezone' ? args[0] : name.name === 'date_trunc' ? args[2] : undefined;
-  return (zone !== undefined && calls(zone, zoneMakers)) || args.some(makesZones);
+  return expressionsIn(expression).some((part) => {
+    if (part.kind === 'cast') return calls(part.argument, textMakers) && calls(part.argument, rowMakers);
+    if (part.kind !== 'call') return false;
+    const { name, arguments: args } = part;
+    const zone = name.name === 'timezone' ? args[0] : name.name === 'date_trunc' ? args[2] : undefined;
+    return zone !== undefined && calls(zone, zoneMakers);
+  });
 }
 
 const textMakers: readonly string[] = ['to_char'];
@@ -312,9 +315,7 @@ const rowMakers = ['random', 'nextval', 'clock_timestamp', 'gen_random_uuid', 'u
 const zoneMakers = [...allowedFunctions].filter((name) => name !== 'make_interval');
 
 function calls(expression: Expression, names: readonly string[]): boolean {
-  if (expression.kind === 'cast') return calls(expression.argument, names);
-  if (expression.kind !== 'call') return false;
-  return names.includes(expression.name.name) || expression.arguments.some((one) => calls(one, names));
+  return expressionsIn(expression).some((part) => part.kind === 'call' && names.includes(part.name.name));
 }
 
 /** Returns the SQL for the types, functions and sequences that an expression mentions, after they were looked up. */

@@ -3,7 +3,7 @@
  * literal once, when the table is created, so every row would get that moment (docs/decisions/0049-no-default-now.md).
  */
 import type { CatalogType, TypeName } from './column-types.ts';
-import type { Expression, ParsedDefault } from './defaults.ts';
+import { type Expression, expressionsIn, type ParsedDefault } from './defaults.ts';
 
 /** PostgreSQL reads words in any case, beside other parts of a date, and ignores most punctuation: `NOW`, `now()`, `today 12:00`. */
 const present = /(?<![a-z])(?:now|today|tomorrow|yesterday)(?![a-z])/i;
@@ -69,22 +69,13 @@ function presentWithin(
   expression: Expression,
   dateOf: (cast: TypeName) => string | undefined,
 ): string | undefined {
-  switch (expression.kind) {
-    case 'string':
-      return expression.cast && presentIn(expression.text, dateOf(expression.cast));
-    case 'call': {
-      const isDated = datedFunctions.includes(expression.name.name);
-      for (const argument of expression.arguments) {
-        const isUntyped = argument.kind === 'string' && argument.cast === undefined;
-        const found =
-          isDated && isUntyped ? presentIn(argument.text, 'now()') : presentWithin(argument, dateOf);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    }
-    case 'cast':
-      return presentWithin(expression.argument, dateOf);
-    default:
-      return undefined;
+  for (const part of expressionsIn(expression)) {
+    const found = part.kind === 'string' && part.cast ? presentIn(part.text, dateOf(part.cast)) : undefined;
+    if (found !== undefined) return found;
+    if (part.kind !== 'call' || !datedFunctions.includes(part.name.name)) continue;
+    for (const argument of part.arguments)
+      if (argument.kind === 'string' && argument.cast === undefined && present.test(argument.text))
+        return 'now()';
   }
+  return undefined;
 }

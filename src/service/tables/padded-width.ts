@@ -12,7 +12,7 @@ import { forEachInTurns } from '../../core/pause-for-others.ts';
 import { countCost, found, MOST_UNITS, ownCost } from '../../encoding/columns/reading-cost.ts';
 import { ZoneNames } from '../../encoding/columns/zone-names.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
-import type { Expression } from './defaults.ts';
+import { type Expression, expressionsIn } from './defaults.ts';
 import { countParts } from './type-width.ts';
 
 /** The types of a number and of a text in an expression. */
@@ -124,15 +124,13 @@ function defaultsTooComplex(pointer: string): Problem {
 }
 
 function paddedInExpression(expression: Expression, typeOf: FindType): number {
-  if (expression.kind === 'call') {
-    return expression.arguments.reduce((sum, argument) => sum + paddedInExpression(argument, typeOf), 0);
+  let sum = 0;
+  for (const part of expressionsIn(expression)) {
+    const type = part.kind !== 'call' && part.cast && typeOf(part.cast);
+    // As text, a bit string has one character for each bit.
+    if (type) sum += 8 * paddedBytes(type, part.cast!, part.kind === 'string' ? part.text : '');
   }
-  const inner = expression.kind === 'cast' ? paddedInExpression(expression.argument, typeOf) : 0;
-  const type = expression.cast && typeOf(expression.cast);
-  if (!type) return inner;
-  const text = expression.kind === 'string' ? expression.text : '';
-  // As text, a bit string has one character for each bit.
-  return inner + 8 * paddedBytes(type, expression.cast!, text);
+  return sum;
 }
 
 /** Returns the bytes of a padded value. An array counts with the most elements that its text can contain. */
@@ -164,40 +162,27 @@ interface Reading {
 }
 
 function writtenExpression(expression: Expression, typeOf: FindType, read: Reading): number {
-  switch (expression.kind) {
-    case 'call':
-      if (expression.name.name === 'to_timestamp' && lengthOfTexts(expression) > maxParsedTexts)
+  let written = 0;
+  for (const part of expressionsIn(expression)) {
+    if (part.kind === 'word') written += measureLiteral(number, part.sql, read);
+    else if (part.kind === 'call') {
+      if (part.name.name === 'to_timestamp' && lengthOfTexts(part) > maxParsedTexts)
         read.units = Number.POSITIVE_INFINITY;
-      return expression.arguments.reduce(
-        (sum, argument) => sum + writtenExpression(argument, typeOf, read),
-        0,
-      );
-    case 'cast': {
-      const type = typeOf(expression.cast);
-      if (type) measureCast(type, expression.argument, read);
-      return writtenExpression(expression.argument, typeOf, read);
-    }
-    case 'word':
-      return measureLiteral(number, expression.sql, read);
-    case 'string': {
-      const type = expression.cast && typeOf(expression.cast);
-      return measureLiteral(type || text, expression.text, read);
+    } else {
+      const type = part.cast && typeOf(part.cast);
+      if (part.kind === 'string') written += measureLiteral(type || text, part.text, read);
+      else if (type) measureCast(type, part.argument, read);
     }
   }
+  return written;
 }
 
 /** Returns the characters of all texts in an expression. */
 function lengthOfTexts(expression: Expression): number {
-  switch (expression.kind) {
-    case 'call':
-      return expression.arguments.reduce((sum, argument) => sum + lengthOfTexts(argument), 0);
-    case 'cast':
-      return lengthOfTexts(expression.argument);
-    case 'string':
-      return expression.text.length;
-    case 'word':
-      return 0;
-  }
+  return expressionsIn(expression).reduce(
+    (sum, part) => sum + (part.kind === 'string' ? part.text.length : 0),
+    0,
+  );
 }
 
 /**
@@ -205,17 +190,10 @@ function lengthOfTexts(expression: Expression): number {
  * '[1,2]'))::jsonb`. If the type has a limit for its texts, an expression with a call is refused, because the length of its text is not known.
  */
 function measureCast(type: CatalogType, argument: Expression, read: Reading): void {
-  switch (argument.kind) {
-    case 'call':
-      if ((type.width?.cost ?? ownCost(type.baseOid)).mostBytes !== Number.POSITIVE_INFINITY)
-        read.units = Number.POSITIVE_INFINITY;
-      for (const inner of argument.arguments) measureCast(type, inner, read);
-      break;
-    case 'cast':
-      measureCast(type, argument.argument, read);
-      break;
-    case 'string':
-      measureLiteral(type, argument.text, read);
+  const isLimited = (type.width?.cost ?? ownCost(type.baseOid)).mostBytes !== Number.POSITIVE_INFINITY;
+  for (const part of expressionsIn(argument)) {
+    if (part.kind === 'call' && isLimited) read.units = Number.POSITIVE_INFINITY;
+    if (part.kind === 'string') measureLiteral(type, part.text, read);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Generates the OpenAPI 3.1 document from the schemas of the routes, and serves the reference page that shows it. */
+import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
@@ -160,9 +161,9 @@ function shareProblemResponses(paths: object): Record<string, DocumentedResponse
   for (const { responses = {} } of operationsOf(paths)) {
     for (const [status, response] of Object.entries(responses)) {
       if (response.content?.[problemContentType] === undefined) continue;
-      const name = responseNames[status];
-      if (name === undefined) throw new Error(`the status ${status} has no name in responseNames`);
-      shared[name] ??= { ...response, description: `${name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ')}.` };
+      const title = newNames[status] ?? STATUS_CODES[status]!;
+      const name = title.replaceAll(' ', '');
+      shared[name] ??= { ...response, description: `${title}.` };
       const reference = { $ref: `#/components/responses/${name}`, description: response.description };
       responses[status] = reference as unknown as DocumentedResponse;
     }
@@ -170,29 +171,8 @@ function shareProblemResponses(paths: object): Record<string, DocumentedResponse
   return shared;
 }
 
-/** The names of the statuses, for the shared error answers (RFC 9110 and RFC 6585). */
-const responseNames: Record<string, string> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  406: 'NotAcceptable',
-  408: 'RequestTimeout',
-  409: 'Conflict',
-  410: 'Gone',
-  412: 'PreconditionFailed',
-  413: 'ContentTooLarge',
-  415: 'UnsupportedMediaType',
-  417: 'ExpectationFailed',
-  422: 'UnprocessableContent',
-  429: 'TooManyRequests',
-  431: 'RequestHeaderFieldsTooLarge',
-  500: 'InternalServerError',
-  501: 'NotImplemented',
-  502: 'BadGateway',
-  503: 'ServiceUnavailable',
-};
+/** The names of the statuses that Node.js has from an older standard than RFC 9110. */
+const newNames: Record<string, string> = { 413: 'Content Too Large', 422: 'Unprocessable Content' };
 
 /** Moves every schema with a title into `schemas` and replaces it by a reference. */
 function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
@@ -349,7 +329,7 @@ const ProblemDocument = Type.Object(
  * The header of the operations that may be repeated. It has no example, because the reference page would fill the example in, and the
  * second request with this key would be refused.
  */
-export const idempotencyHeader = Type.Object({
+export const idempotencyHeader = {
   'Idempotency-Key': Type.Optional(
     Type.String({
       maxLength: 255,
@@ -357,23 +337,23 @@ export const idempotencyHeader = Type.Object({
         'A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.',
     }),
   ),
-});
+};
 
 /** The header with which a change is made only if nobody else has changed the table. */
-export const ifMatchHeader = Type.Object({
+export const ifMatchHeader = {
   'If-Match': Type.Optional(
     Type.String({
       description:
         'The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412).',
     }),
   ),
-});
+};
 
-export const ifNoneMatchHeader = Type.Object({
+export const ifNoneMatchHeader = {
   'If-None-Match': Type.Optional(
     Type.String({ description: '`*`: creates the table, and changes no table that exists (412).' }),
   ),
-});
+};
 
 export const etagHeader = {
   ETag: {
@@ -383,11 +363,11 @@ export const etagHeader = {
 };
 
 /** The headers of the operations whose body may be compressed. */
-export const encodingHeader = Type.Object({
+export const encodingHeader = {
   'Content-Encoding': Type.Optional(
     Type.String({ description: `How the body is packed: ${acceptedEncodings}. Default: it is not.` }),
   ),
-});
+};
 
 /** Returns the error answers of an endpoint for its `response` schema: one entry for each status, with its codes. */
 export function problemResponses(...codes: ErrorCode[]): Record<number, object> {
@@ -495,4 +475,13 @@ export const tableErrors: ErrorCode[] = [
   'invalid-parameter',
   'write-conflict',
   'database-busy',
+];
+
+/** The error codes of every endpoint that changes or drops a table. */
+export const changeErrors: ErrorCode[] = [
+  ...tableErrors,
+  'table-not-found',
+  'dependent-objects',
+  'precondition-failed',
+  ...keyErrors,
 ];

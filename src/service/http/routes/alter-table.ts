@@ -15,14 +15,13 @@ import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
   bodyErrors,
+  changeErrors,
   encodingHeader,
   idempotencyHeader,
   ifMatchHeader,
   ifNoneMatchHeader,
   jsonAnswer,
-  keyErrors,
   problemResponses,
-  tableErrors,
   tableLocationHeader,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
@@ -69,10 +68,10 @@ const documentation = {
   security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({
-    ...ifMatchHeader.properties,
-    ...ifNoneMatchHeader.properties,
-    ...idempotencyHeader.properties,
-    ...encodingHeader.properties,
+    ...ifMatchHeader,
+    ...ifNoneMatchHeader,
+    ...idempotencyHeader,
+    ...encodingHeader,
   }),
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
@@ -83,15 +82,10 @@ const documentation = {
     ),
     201: jsonAnswer('Created.', Altered, tableLocationHeader),
     ...problemResponses(
-      ...tableErrors,
-      'table-not-found',
-      'dependent-objects',
+      ...changeErrors,
       'loses-data',
       'lock-too-long',
-      'precondition-failed',
-      'write-conflict',
       ...bodyErrors,
-      ...keyErrors,
       'invalid-definition',
       'invalid-data',
       'distribution-unavailable',

@@ -101,7 +101,7 @@ const documentation = {
   description: descriptionWithExample,
   security: [{ bearer: [] }],
   params: TablePath,
-  headers: Type.Object({ ...idempotencyHeader.properties, ...encodingHeader.properties }),
+  headers: Type.Object({ ...idempotencyHeader, ...encodingHeader }),
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
   response: {

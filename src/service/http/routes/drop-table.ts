@@ -7,13 +7,7 @@ import { admitTableRequest, schemaParameter, TablePath } from '../admission/tabl
 import { matchOf } from '../answers/definition-tag.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import {
-  idempotencyHeader,
-  ifMatchHeader,
-  keyErrors,
-  problemResponses,
-  tableErrors,
-} from '../openapi/openapi.ts';
+import { changeErrors, idempotencyHeader, ifMatchHeader, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { answerTextOnce } from '../uploads/idempotency.ts';
@@ -35,18 +29,11 @@ const documentation = {
     'Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.',
   security: [{ bearer: [] }],
   params: TablePath,
-  headers: Type.Object({ ...ifMatchHeader.properties, ...idempotencyHeader.properties }),
+  headers: Type.Object({ ...ifMatchHeader, ...idempotencyHeader }),
   querystring: Query,
   response: {
     204: { description: 'There is no such table any more. With `dry_run`: it could be dropped.' },
-    ...problemResponses(
-      ...tableErrors,
-      'table-not-found',
-      'dependent-objects',
-      'precondition-failed',
-      'write-conflict',
-      ...keyErrors,
-    ),
+    ...problemResponses(...changeErrors),
   },
 };
 

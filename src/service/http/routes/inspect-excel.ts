@@ -181,7 +181,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         description:
           'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
         security: [{ bearer: [] }],
-        headers: encodingHeader,
+        headers: Type.Object(encodingHeader),
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: {

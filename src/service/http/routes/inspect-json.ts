@@ -107,7 +107,7 @@ const documentation = {
   security: [{ bearer: [] }],
   querystring: Query,
   // The header is declared in `headers`, and the body with both of its media types, as for uploads.
-  headers: encodingHeader,
+  headers: Type.Object(encodingHeader),
   body: { content: { 'application/json': { schema: Body }, 'application/x-ndjson': { schema: Lines } } },
   response: {
     200: jsonAnswer('What the body contains.', Inspected),

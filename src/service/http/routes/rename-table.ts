@@ -15,13 +15,12 @@ import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
   bodyErrors,
+  changeErrors,
   encodingHeader,
   etagHeader,
   idempotencyHeader,
   ifMatchHeader,
-  keyErrors,
   problemResponses,
-  tableErrors,
   tableLocationHeader,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
@@ -45,9 +44,9 @@ const documentation = {
   security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({
-    ...ifMatchHeader.properties,
-    ...idempotencyHeader.properties,
-    ...encodingHeader.properties,
+    ...ifMatchHeader,
+    ...idempotencyHeader,
+    ...encodingHeader,
   }),
   querystring: Query,
   body: { content: { 'application/json': { schema: ChangeSchema } } },
@@ -60,17 +59,7 @@ const documentation = {
       },
       content: { 'application/json': { schema: Renamed } },
     },
-    ...problemResponses(
-      ...tableErrors,
-      'table-not-found',
-      'table-exists',
-      'dependent-objects',
-      'precondition-failed',
-      'write-conflict',
-      ...bodyErrors,
-      ...keyErrors,
-      'invalid-definition',
-    ),
+    ...problemResponses(...changeErrors, 'table-exists', ...bodyErrors, 'invalid-definition'),
   },
 };
 

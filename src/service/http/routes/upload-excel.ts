@@ -13,7 +13,7 @@ import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
-import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
+import { problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadOperation } from '../uploads/admit-upload.ts';
 import { completeForm } from '../uploads/complete-form.ts';
@@ -31,7 +31,7 @@ import {
   spreadsheetErrors,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
+import { csvInWords, uploadErrors, uploadHeaders, uploadResponses } from '../uploads/upload.ts';
 
 const Query = querySchema('upload-excel');
 
@@ -67,11 +67,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: Type.Object({
-          ...idempotencyHeader.properties,
-          ...preferHeader.properties,
-          ...encodingHeader.properties,
-        }),
+        headers: uploadHeaders,
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },

@@ -12,14 +12,14 @@ import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
-import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
+import { problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
 import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { PatchSchema } from '../uploads/spreadsheet.ts';
-import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
+import { csvInWords, uploadErrors, uploadHeaders, uploadResponses } from '../uploads/upload.ts';
 
 const Query = querySchema('upload-json');
 
@@ -53,11 +53,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`; such a body has no definition), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent, and \`table:alter\` for \`misfits\`. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: Type.Object({
-          ...idempotencyHeader.properties,
-          ...preferHeader.properties,
-          ...encodingHeader.properties,
-        }),
+        headers: uploadHeaders,
         querystring: Query,
         body: {
           content: {

@@ -9,7 +9,15 @@ import type { RowLimit } from '../../loading/request/row-limit.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load, LoadProfile } from '../answers/load-answers.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
-import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
+import {
+  encodingHeader,
+  idempotencyHeader,
+  keyErrors,
+  LocatedProblem,
+  ProblemGroups,
+  tableErrors,
+  Warnings,
+} from '../openapi/openapi.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
@@ -129,14 +137,16 @@ export const loadIdHeaders = {
   'Load-Id': { type: 'string', description: 'The id of the load, also in answers to refused uploads.' },
 };
 
-/** The header with which a client asks for an answer before the rows are loaded. */
-export const preferHeader = Type.Object({
+/** The headers of an upload. With `Prefer` a client asks for an answer before the rows are loaded. */
+export const uploadHeaders = Type.Object({
+  ...idempotencyHeader,
   Prefer: Type.Optional(
     Type.String({
       description:
         '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
     }),
   ),
+  ...encodingHeader,
 });
 
 export const uploadResponses = {
