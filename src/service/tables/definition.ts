@@ -21,8 +21,11 @@ import {
   ConstraintName,
   Name,
   nameLength,
+  optionalBoolean,
   optionalChoice,
   optionalFlag,
+  optionalInteger,
+  optionalText,
 } from './name-schemas.ts';
 import { type Numbering, NumberingSchema } from './numbering.ts';
 import { maxTypes, type TypeDefinition, TypeEntrySchema } from './types/type-definition.ts';
@@ -113,11 +116,8 @@ const expressionMembers = {
     generatedKinds,
     'Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on.',
   ),
-  default_is_expression: Type.Optional(
-    Type.Boolean({
-      description:
-        "true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions.",
-    }),
+  default_is_expression: optionalBoolean(
+    "true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions.",
   ),
 };
 
@@ -220,8 +220,8 @@ export const DistributionSchema = Type.Object(
 export const DistributionDescriptionSchema = Type.Object(
   {
     kind: distributionKind,
-    column: Type.Optional(Type.String({ description: 'The distribution column.' })),
-    shards: Type.Optional(Type.Integer({ description: 'The number of shards. An ordinary table has none.' })),
+    column: optionalText('The distribution column.'),
+    shards: optionalInteger('The number of shards. An ordinary table has none.'),
     bytes: Type.Optional(
       Type.Union([Type.Integer(), Type.Null()], {
         description:

@@ -34,6 +34,11 @@ export const Comment = (example: string) =>
     }),
   );
 
+/** These functions return the schemas of optional members that may not be null. */
+export const optionalText = (description: string) => Type.Optional(Type.String({ description }));
+export const optionalInteger = (description: string) => Type.Optional(Type.Integer({ description }));
+export const optionalBoolean = (description: string) => Type.Optional(Type.Boolean({ description }));
+
 /** Returns the schema of an optional member that is true or false, and false if it is absent. */
 export const optionalFlag = (description: string) =>
   Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: `${description} Default: false.` }));

@@ -7,6 +7,7 @@ import { loadStates } from '../../loads/load-state.ts';
 import type { Visible } from '../../loads/load-statements.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import type { Loads } from '../../loads/loads.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { allowsSchema, type Grants, type Scope } from '../tokens/auth.ts';
@@ -36,9 +37,7 @@ export const LoadProfile = Type.Object(
   {
     name: Type.String(),
     version: Type.Integer(),
-    shared_with: Type.Optional(
-      Type.String({ description: 'The schema of the profile. Absent: it was of the subject alone.' }),
-    ),
+    shared_with: optionalText('The schema of the profile. Absent: it was of the subject alone.'),
   },
   { description: 'The profile that the upload named, with the version that it had when it was accepted.' },
 );

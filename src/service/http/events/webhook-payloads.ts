@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { type EventType, eventTypes, pingType } from '../../events/event.ts';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
+import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
 
@@ -30,8 +31,8 @@ const about = {
 const changed = { ...about, distribution: Type.Optional(DistributionDescriptionSchema) };
 const ended = {
   ...about,
-  status: Type.Optional(Type.Integer({ description: 'The HTTP status of the answer.' })),
-  code: Type.Optional(Type.String({ description: 'The error code of the answer.' })),
+  status: optionalInteger('The HTTP status of the answer.'),
+  code: optionalText('The error code of the answer.'),
 };
 const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = {
   'table.created': changed,

@@ -9,6 +9,7 @@ import { amountInWords } from '../../../core/limit-exceeded.ts';
 import { allProblemCodes } from '../../../core/problem-codes.ts';
 import { type LimitsConfig, limitSettings } from '../../../core/settings/config.ts';
 import { warningCodes } from '../../../core/warning-codes.ts';
+import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { problemContentType } from '../answers/problem-json.ts';
 import { eventPayloads } from '../events/webhook-payloads.ts';
 import { acceptedEncodings } from '../wire/content-encoding.ts';
@@ -190,37 +191,27 @@ function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
   }
 }
 
-const part = Type.Optional(
-  Type.Integer({ description: 'In a load of several tables: the number of the table in the plan, from 1.' }),
-);
+const part = optionalInteger('In a load of several tables: the number of the table in the plan, from 1.');
 
 export const LocatedProblem = Type.Object(
   {
     part,
-    pointer: Type.Optional(
-      Type.String({ description: 'JSON Pointer (RFC 6901) into the request, for JSON.' }),
+    pointer: optionalText('JSON Pointer (RFC 6901) into the request, for JSON.'),
+    line: optionalInteger('The line of the request, from 1, for newline-delimited JSON.'),
+    sheet: optionalText('Name of the sheet, for spreadsheets.'),
+    cell: optionalText(
+      'The address of the cell as Excel writes it, such as `Orders!C1483`, for spreadsheets.',
     ),
-    line: Type.Optional(
-      Type.Integer({ description: 'The line of the request, from 1, for newline-delimited JSON.' }),
-    ),
-    sheet: Type.Optional(Type.String({ description: 'Name of the sheet, for spreadsheets.' })),
-    cell: Type.Optional(
-      Type.String({
-        description: 'The address of the cell as Excel writes it, such as `Orders!C1483`, for spreadsheets.',
-      }),
-    ),
-    row: Type.Optional(Type.Integer({ description: 'The number of the data row, from 1.' })),
+    row: optionalInteger('The number of the data row, from 1.'),
     key: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description:
           'For a row of an existing table: the columns of its primary key with their values, or `ctid`.',
       }),
     ),
-    column: Type.Optional(Type.String({ description: 'Name of the column.' })),
-    parameter: Type.Optional(
-      Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),
-    ),
-    value: Type.Optional(Type.String({ description: 'The value with the problem, shortened.' })),
+    column: optionalText('Name of the column.'),
+    parameter: optionalText('Name of the parameter (path or query) or of the part of the form.'),
+    value: optionalText('The value with the problem, shortened.'),
     // This is not an enum, because new codes may be added, which clients made from this document must accept.
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: allProblemCodes }),
     detail: Type.String({ description: 'What is wrong in words and, unless it is obvious, what to do.' }),
@@ -235,7 +226,7 @@ export const LocatedProblem = Type.Object(
 export const ColumnCounts = Type.Array(
   Type.Object({
     name: Type.String(),
-    letters: Type.Optional(Type.String({ description: 'The column of the sheet: `A`.' })),
+    letters: optionalText('The column of the sheet: `A`.'),
     values: Type.Integer({ description: 'The number of rows that have a value in this column.' }),
     empty: Type.Integer({ description: 'The number of rows that have none.' }),
   }),
@@ -248,7 +239,7 @@ const Warning = Type.Object(
     // This is not an enum, for the same reason as in `LocatedProblem`.
     code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
     detail: Type.String({ description: 'The warning in words.' }),
-    column: Type.Optional(Type.String({ description: 'Name of the column.' })),
+    column: optionalText('Name of the column.'),
     choices: Type.Optional(
       Type.Array(
         Type.Object({
@@ -256,9 +247,7 @@ const Warning = Type.Object(
             description:
               'The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `decimal_sign` and `thousands_sign` replace both, `header` also replaces `header_row`, and `range` also replaces `header_row` and `table_range`.',
           }),
-          type: Type.Optional(
-            Type.String({ description: 'The type of the column, for a definition that is sent with them.' }),
-          ),
+          type: optionalText('The type of the column, for a definition that is sent with them.'),
         }),
         {
           description:
@@ -314,9 +303,7 @@ const ProblemDocument = Type.Object(
     errors: Type.Optional(
       Type.Array(LocatedProblem, { maxItems: 100, description: 'The first 100 problems.' }),
     ),
-    error_count: Type.Optional(
-      Type.Integer({ description: 'The number of all problems, including those not listed.' }),
-    ),
+    error_count: optionalInteger('The number of all problems, including those not listed.'),
     error_groups: Type.Optional(ProblemGroups),
     warnings: Type.Optional(
       Type.Array(Warning, { description: 'The warnings of a refused upload, if there are any.' }),
@@ -341,18 +328,13 @@ export const idempotencyHeader = {
 
 /** The header with which a change is made only if nobody else has changed the table. */
 export const ifMatchHeader = {
-  'If-Match': Type.Optional(
-    Type.String({
-      description:
-        'The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412).',
-    }),
+  'If-Match': optionalText(
+    'The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412).',
   ),
 };
 
 export const ifNoneMatchHeader = {
-  'If-None-Match': Type.Optional(
-    Type.String({ description: '`*`: creates the table, and changes no table that exists (412).' }),
-  ),
+  'If-None-Match': optionalText('`*`: creates the table, and changes no table that exists (412).'),
 };
 
 export const etagHeader = {
@@ -364,9 +346,7 @@ export const etagHeader = {
 
 /** The headers of the operations whose body may be compressed. */
 export const encodingHeader = {
-  'Content-Encoding': Type.Optional(
-    Type.String({ description: `How the body is packed: ${acceptedEncodings}. Default: it is not.` }),
-  ),
+  'Content-Encoding': optionalText(`How the body is packed: ${acceptedEncodings}. Default: it is not.`),
 };
 
 /** Returns the error answers of an endpoint for its `response` schema: one entry for each status, with its codes. */
@@ -446,6 +426,13 @@ export const tokenErrors: ErrorCode[] = [
 
 /** The error codes of every endpoint that takes an `Idempotency-Key`. */
 export const keyErrors: ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-reused', 'not-enabled'];
+
+/** Returns the documentation that all operations with a token have. @param id in camel case. Its words are the summary */
+export function operation(tag: string, id: string) {
+  const words = id.replaceAll(/(?=[A-Z])/g, ' ');
+  const summary = `${words[0]!.toUpperCase()}${words.slice(1)}`;
+  return { operationId: id, tags: [tag], summary, security: [{ bearer: [] }] };
+}
 
 /** Returns the documentation of an answer in JSON. */
 export function jsonAnswer(description: string, schema: Type.TSchema, headers?: object) {

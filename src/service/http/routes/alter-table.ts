@@ -21,6 +21,7 @@ import {
   ifMatchHeader,
   ifNoneMatchHeader,
   jsonAnswer,
+  operation,
   problemResponses,
   tableLocationHeader,
 } from '../openapi/openapi.ts';
@@ -61,11 +62,8 @@ const Altered = Type.Object(
 const description = `Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; \`[]\` and null remove; a column that \`columns\` does not list is dropped. What loses something needs \`allow\`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope \`table:alter\`, to create a table also \`table:create\`, for new keys, checks, indexes that may be refused, and generated columns also \`table:read\`, and the role must own the table.`;
 
 const documentation = {
-  operationId: 'alterTable',
-  tags: ['tables'],
-  summary: 'Alter Table',
+  ...operation('tables', 'alterTable'),
   description,
-  security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({
     ...ifMatchHeader,

@@ -12,7 +12,7 @@ import {
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { requireScope } from '../tokens/auth.ts';
 
 export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): void {
@@ -20,12 +20,9 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
     '/api/v1/loads/:id/cancel',
     {
       schema: {
-        operationId: 'cancelLoad',
-        tags: ['loads'],
-        summary: 'Cancel Load',
+        ...operation('loads', 'cancelLoad'),
         description:
           'Cancels a load. After this answer the load will not be committed; it ends within about a second. A token cancels its own loads, and with the scope `load:cancel-all` the loads of all tokens in the schemas that it may use.',
-        security: [{ bearer: [] }],
         params: LoadPath,
         response: {
           202: jsonAnswer('The load ends soon.', Load),

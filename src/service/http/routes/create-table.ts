@@ -22,6 +22,7 @@ import {
   idempotencyHeader,
   jsonAnswer,
   keyErrors,
+  operation,
   problemResponses,
   tableErrors,
   tableLocationHeader,
@@ -95,11 +96,8 @@ A definition with everything that it may contain:
 \`\`\``;
 
 const documentation = {
-  operationId: 'createTable',
-  tags: ['tables'],
-  summary: 'Create Table',
+  ...operation('tables', 'createTable'),
   description: descriptionWithExample,
-  security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({ ...idempotencyHeader, ...encodingHeader }),
   querystring: Query,

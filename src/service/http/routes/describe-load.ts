@@ -9,19 +9,16 @@ import {
   shownLoad,
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
-import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 
 export function describeLoadRoute(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/api/v1/loads/:id',
     {
       schema: {
-        operationId: 'describeLoad',
-        tags: ['loads'],
-        summary: 'Describe Load',
+        ...operation('loads', 'describeLoad'),
         description:
           'Describes a load: its state, its progress, and after its end the answer of the upload. A token sees its own loads, and with the scope `load:read-all` the loads of all tokens.',
-        security: [{ bearer: [] }],
         params: LoadPath,
         response: {
           200: jsonAnswer('The load.', Load),

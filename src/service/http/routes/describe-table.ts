@@ -6,7 +6,7 @@ import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { definitionTag } from '../answers/definition-tag.ts';
 import { describeAlone } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
-import { etagHeader, jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { etagHeader, jsonAnswer, operation, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = Type.Object({ schema: schemaParameter });
@@ -19,11 +19,8 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
     '/api/v1/table/:table_name',
     {
       schema: {
-        operationId: 'describeTable',
-        tags: ['tables'],
-        summary: 'Describe Table',
+        ...operation('tables', 'describeTable'),
         description: 'Describes the current table. Needs the scope `table:read`.',
-        security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,
         response: {

@@ -7,7 +7,13 @@ import { admitTableRequest, schemaParameter, TablePath } from '../admission/tabl
 import { matchOf } from '../answers/definition-tag.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { changeErrors, idempotencyHeader, ifMatchHeader, problemResponses } from '../openapi/openapi.ts';
+import {
+  changeErrors,
+  idempotencyHeader,
+  ifMatchHeader,
+  operation,
+  problemResponses,
+} from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { answerTextOnce } from '../uploads/idempotency.ts';
@@ -22,12 +28,9 @@ const Query = Type.Object({
 });
 
 const documentation = {
-  operationId: 'dropTable',
-  tags: ['tables'],
-  summary: 'Drop Table',
+  ...operation('tables', 'dropTable'),
   description:
     'Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.',
-  security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({ ...ifMatchHeader, ...idempotencyHeader }),
   querystring: Query,

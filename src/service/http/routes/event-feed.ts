@@ -6,17 +6,14 @@ import type { EventFeed } from '../../events/event-feed.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { type Pause, type ServerSentEvent, sendEventStream } from '../events/event-stream.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { allowsSchema, type Grants } from '../tokens/auth.ts';
 
 const documentation = {
-  operationId: 'readEvents',
-  tags: ['events'],
-  summary: 'Read Events',
+  ...operation('events', 'readEvents'),
   description:
     'Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.',
-  security: [{ bearer: [] }],
   headers: {
     type: 'object',
     properties: {

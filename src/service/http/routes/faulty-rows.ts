@@ -10,7 +10,7 @@ import { admitListRequest } from '../answers/load-lists.ts';
 import type { HttpContext } from '../context.ts';
 import { acceptedFormat, contentTypes, xlsxType } from '../exports/export-parameters.ts';
 import { breakOff, sendFile } from '../exports/send-file.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 
 const Query = Type.Object({
@@ -25,12 +25,9 @@ const Query = Type.Object({
 const completeHeader = 'faulty-rows-complete';
 
 const documentation = {
-  operationId: 'readFaultyRows',
-  tags: ['loads'],
-  summary: 'Read Faulty Rows',
+  ...operation('loads', 'readFaultyRows'),
   description:
     'Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column `_problem`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most 10,000 rows and 16 MiB of each load are stored.',
-  security: [{ bearer: [] }],
   params: LoadPath,
   querystring: Query,
   response: {

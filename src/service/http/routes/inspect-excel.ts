@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
 import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
 import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
+import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import {
@@ -11,6 +12,7 @@ import {
   encodingHeader,
   jsonAnswer,
   LocatedProblem,
+  operation,
   problemResponses,
   tokenErrors,
   Warnings,
@@ -39,20 +41,13 @@ const Body = Type.Object(
 );
 
 const proposedTable = {
-  header_row: Type.Optional(
-    Type.Integer({
-      description:
-        'The row that looks most like a header. Absent if no row does. `header_row=auto` takes it.',
-    }),
+  header_row: optionalInteger(
+    'The row that looks most like a header. Absent if no row does. `header_row=auto` takes it.',
   ),
-  header_rows: Type.Optional(
-    Type.Integer({
-      description: 'The number of rows of the header from `header_row` on, if there are several.',
-    }),
+  header_rows: optionalInteger(
+    'The number of rows of the header from `header_row` on, if there are several.',
   ),
-  range: Type.Optional(
-    Type.String({ description: 'The cells of the table, from its header to its last row, as in `A4:F40`.' }),
-  ),
+  range: optionalText('The cells of the table, from its header to its last row, as in `A4:F40`.'),
 };
 
 const proposal = {
@@ -66,9 +61,7 @@ const proposal = {
 
 const Inspected = Type.Object(
   {
-    file_in_zip: Type.Optional(
-      Type.String({ description: 'The file that was read of the zip file that was sent.' }),
-    ),
+    file_in_zip: optionalText('The file that was read of the zip file that was sent.'),
     sheets: Type.Array(
       Type.Object({
         name: Type.String(),
@@ -93,9 +86,7 @@ const Inspected = Type.Object(
     ),
     proposal: Type.Object(
       {
-        sheet: Type.Optional(
-          Type.String({ description: 'The visible sheet with the largest table. `sheet=auto` takes it.' }),
-        ),
+        sheet: optionalText('The visible sheet with the largest table. `sheet=auto` takes it.'),
         ...proposal,
       },
       { description: 'The cells of the file that look most like a table.' },
@@ -108,11 +99,8 @@ const Inspected = Type.Object(
           description:
             '`table`: an Excel table, or a database range of OpenDocument. `name`: a defined name (named range).',
         }),
-        scope: Type.Optional(
-          Type.String({
-            description:
-              'The sheet to which the name is local. Absent: the name is valid in the whole workbook.',
-          }),
+        scope: optionalText(
+          'The sheet to which the name is local. Absent: the name is valid in the whole workbook.',
         ),
         sheet: Type.String(),
         range: Type.String({
@@ -134,15 +122,9 @@ const Inspected = Type.Object(
     sheet: Type.Object(
       {
         name: Type.String(),
-        header_row: Type.Optional(Type.Integer({ description: 'The row that was read as the header.' })),
-        header_rows: Type.Optional(
-          Type.Integer({ description: 'The number of rows of the header, if there are several.' }),
-        ),
-        range: Type.Optional(
-          Type.String({
-            description: 'The cells that were read, from the header to the last row with a value.',
-          }),
-        ),
+        header_row: optionalInteger('The row that was read as the header.'),
+        header_rows: optionalInteger('The number of rows of the header, if there are several.'),
+        range: optionalText('The cells that were read, from the header to the last row with a value.'),
         header: Type.Array(Type.String()),
         definition: Type.Object(
           { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
@@ -175,12 +157,9 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     '/api/v1/inspect/excel',
     {
       schema: {
-        operationId: 'inspectExcel',
-        tags: ['tables'],
-        summary: 'Inspect Excel',
+        ...operation('tables', 'inspectExcel'),
         description:
           'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
-        security: [{ bearer: [] }],
         headers: Type.Object(encodingHeader),
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },

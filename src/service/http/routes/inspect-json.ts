@@ -4,6 +4,7 @@ import Type from 'typebox';
 import type { ErrorCode } from '../../../core/errors.ts';
 import { Spool } from '../../../readers/spool.ts';
 import { inspectJson } from '../../loading/inspect/inspect-json.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import {
@@ -11,6 +12,7 @@ import {
   encodingHeader,
   jsonAnswer,
   LocatedProblem,
+  operation,
   problemResponses,
   tokenErrors,
   Warnings,
@@ -48,9 +50,7 @@ const Inspected = Type.Object(
     ),
     data: Type.Object(
       {
-        rows_at: Type.Optional(
-          Type.String({ description: 'The JSON Pointer of the rows. Absent if each line is a row.' }),
-        ),
+        rows_at: optionalText('The JSON Pointer of the rows. Absent if each line is a row.'),
         row_count: Type.Integer({ description: 'The number of all rows.' }),
         header: Type.Array(Type.String(), {
           description: 'The keys of the rows, in the order of their first appearance.',
@@ -99,12 +99,9 @@ const errors: ErrorCode[] = [
 ];
 
 const documentation = {
-  operationId: 'inspectJson',
-  tags: ['tables'],
-  summary: 'Inspect Json',
+  ...operation('tables', 'inspectJson'),
   description:
     'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.',
-  security: [{ bearer: [] }],
   querystring: Query,
   // The header is declared in `headers`, and the body with both of its media types, as for uploads.
   headers: Type.Object(encodingHeader),

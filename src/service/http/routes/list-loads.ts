@@ -3,22 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { LoadState } from '../../loads/load-state.ts';
 import { loadStates } from '../../loads/load-state.ts';
+import { optionalBoolean, optionalText } from '../../tables/name-schemas.ts';
 import { admitLoadRequest, ListedLoad, shownLoad, uuidParameter } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import { checkedKey } from '../uploads/idempotency.ts';
 
 const Query = Type.Object({
   state: Type.Optional(choice(loadStates, { description: 'Only loads in this state.' })),
-  schema: Type.Optional(Type.String({ description: 'Only loads into tables of this schema.' })),
-  table: Type.Optional(Type.String({ description: 'Only loads into tables of this name.' })),
-  dry_run: Type.Optional(Type.Boolean({ description: '`false`: without dry runs. `true`: only dry runs.' })),
-  idempotency_key: Type.Optional(
-    Type.String({
-      description:
-        'Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered.',
-    }),
+  schema: optionalText('Only loads into tables of this schema.'),
+  table: optionalText('Only loads into tables of this name.'),
+  dry_run: optionalBoolean('`false`: without dry runs. `true`: only dry runs.'),
+  idempotency_key: optionalText(
+    'Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered.',
   ),
   limit: Type.Integer({
     minimum: 1,
@@ -26,7 +24,7 @@ const Query = Type.Object({
     default: 50,
     description: 'The maximum number of loads of the answer.',
   }),
-  after: Type.Optional(Type.String({ description: 'The value of `next` of the page before.' })),
+  after: optionalText('The value of `next` of the page before.'),
 });
 
 const Loads = Type.Object(
@@ -45,12 +43,9 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
     '/api/v1/loads',
     {
       schema: {
-        operationId: 'listLoads',
-        tags: ['loads'],
-        summary: 'List Loads',
+        ...operation('loads', 'listLoads'),
         description:
           'Lists the loads of the token, the newest first. With the scope `load:read-all` it lists the loads of all tokens. The claim `schemas` of the token limits both.',
-        security: [{ bearer: [] }],
         querystring: Query,
         response: {
           200: { description: 'The loads.', content: { 'application/json': { schema: Loads } } },

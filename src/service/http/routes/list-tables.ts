@@ -3,27 +3,22 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
 import { type ListedTable, listTables } from '../../tables/list-tables.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
-import { jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, operation, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = Type.Object({
-  schema: Type.Optional(
-    Type.String({
-      description: 'Only the tables of this schema. Default: all schemas that the token allows.',
-    }),
-  ),
+  schema: optionalText('Only the tables of this schema. Default: all schemas that the token allows.'),
   limit: Type.Integer({
     default: 100,
     minimum: 1,
     maximum: 1000,
     description: 'The maximum number of tables in the answer.',
   }),
-  after: Type.Optional(
-    Type.String({ description: 'The value of `next` in the answer before, to get the tables that follow.' }),
-  ),
+  after: optionalText('The value of `next` in the answer before, to get the tables that follow.'),
 });
 
 const Listed = Type.Object(
@@ -62,12 +57,9 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
     '/api/v1/tables',
     {
       schema: {
-        operationId: 'listTables',
-        tags: ['tables'],
-        summary: 'List Tables',
+        ...operation('tables', 'listTables'),
         description:
           'Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.',
-        security: [{ bearer: [] }],
         querystring: Query,
         response: {
           200: jsonAnswer('The tables, in pages.', Listed),

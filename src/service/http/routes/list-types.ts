@@ -1,24 +1,20 @@
 /** `GET /api/v1/types`: lists the types that a column may have. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { type ListedType, listTypes, maxListedLabels, typeKinds } from '../../tables/types/list-types.ts';
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
-import { jsonAnswer, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, operation, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { allowsSchema } from '../tokens/auth.ts';
 
 const Query = Type.Object({
-  schema: Type.Optional(
-    Type.String({
-      description:
-        "Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows.",
-    }),
+  schema: optionalText(
+    "Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows.",
   ),
-  after: Type.Optional(
-    Type.String({ description: 'The value of `next` in the answer before, to get the types that follow.' }),
-  ),
+  after: optionalText('The value of `next` in the answer before, to get the types that follow.'),
 });
 
 const Listed = Type.Object(
@@ -38,18 +34,11 @@ const Listed = Type.Object(
               description: `The labels of an enum, in their order. Absent if there are more than ${maxListedLabels}.`,
             }),
           ),
-          base: Type.Optional(
-            Type.String({
-              description:
-                'The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange.',
-            }),
+          base: optionalText(
+            'The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange.',
           ),
-          check: Type.Optional(
-            Type.String({
-              description: 'What the values of a domain must satisfy. Absent if it is too long.',
-            }),
-          ),
-          extension: Type.Optional(Type.String({ description: 'The extension that the type belongs to.' })),
+          check: optionalText('What the values of a domain must satisfy. Absent if it is too long.'),
+          extension: optionalText('The extension that the type belongs to.'),
         },
         { title: 'ListedType' },
       ),
@@ -68,12 +57,9 @@ export function listTypesRoute(app: FastifyInstance, context: HttpContext): void
     '/api/v1/types',
     {
       schema: {
-        operationId: 'listTypes',
-        tags: ['tables'],
-        summary: 'List Types',
+        ...operation('tables', 'listTypes'),
         description:
           "Lists the types that a column may have: in the schemas of the token's claim `schemas`, on which its role has the privilege `USAGE`. Needs the scope `table:read`.",
-        security: [{ bearer: [] }],
         querystring: Query,
         response: {
           200: jsonAnswer('The types, in pages.', Listed),

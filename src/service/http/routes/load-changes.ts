@@ -9,6 +9,7 @@ import {
 } from '../../loading/request/row-change.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { optionalInteger } from '../../tables/name-schemas.ts';
 import { readableColumns } from '../../tables/readable-columns.ts';
 import { LoadPath, nullable } from '../answers/load-answers.ts';
 import {
@@ -25,7 +26,7 @@ import {
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
-import { jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = pageQuery('changes', maxListedChanges);
@@ -39,7 +40,7 @@ const Change = Type.Object(
       description:
         '`missing`, `deleted` and `marked`: a row of the table that the upload does not have, and what was done with it.',
     }),
-    row: Type.Optional(Type.Integer({ description: 'The data row of the upload, from 1.' })),
+    row: optionalInteger('The data row of the upload, from 1.'),
     key: Type.Record(Type.String(), nullable(Type.String()), {
       description: 'The values of the key by which rows were compared, by column.',
     }),
@@ -90,12 +91,9 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
     '/api/v1/loads/:id/changes',
     {
       schema: {
-        operationId: 'listLoadChanges',
-        tags: ['loads'],
-        summary: 'List Load Changes',
+        ...operation('loads', 'listLoadChanges'),
         description:
           'Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.',
-        security: [{ bearer: [] }],
         params: LoadPath,
         querystring: Query,
         response: {

@@ -17,7 +17,7 @@ import {
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, csvHeader, csvHeaderOfTables, csvLineOf } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
-import { jsonAnswer, LocatedProblem, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { jsonAnswer, LocatedProblem, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { prefersCsv } from '../wire/accept.ts';
 
@@ -45,12 +45,9 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
     '/api/v1/loads/:id/problems',
     {
       schema: {
-        operationId: 'listLoadProblems',
-        tags: ['loads'],
-        summary: 'List Load Problems',
+        ...operation('loads', 'listLoadProblems'),
         description:
           'Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`, for a load of several tables after the column `part`. The header `Link` then names the next page.',
-        security: [{ bearer: [] }],
         params: LoadPath,
         querystring: Query,
         response: {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
-import { problemResponses } from '../openapi/openapi.ts';
+import { operation, problemResponses } from '../openapi/openapi.ts';
 import { admitPlanRequest, loadTables, PlanQuery } from '../together/load-plan.ts';
 import { PlanSchema } from '../together/plan.ts';
 import { answerUpload } from '../uploads/handle-upload.ts';
@@ -55,12 +55,10 @@ export function loadTablesRoute(app: FastifyInstance, context: HttpContext): voi
     '/api/v1/loads',
     {
       schema: {
-        operationId: 'loadTables',
-        tags: ['loads'],
+        ...operation('loads', 'loadTables'),
         summary: 'Load Several Tables',
         description:
           'Loads several tables in one transaction: all of them, or nothing. Foreign keys may refer to other tables of the plan, in any order. Needs the scopes of an upload for each table. Errors name their table (`part`), also as CSV (`Accept: text/csv`), in its first column.',
-        security: [{ bearer: [] }],
         headers: uploadHeaders,
         querystring: PlanQuery,
         body: { content: { 'multipart/form-data': { schema: Body } } },

@@ -8,13 +8,14 @@ import { type Profile, profileTag } from '../../profiles/profile.ts';
 import { keptVersions, type ProfileAddress } from '../../profiles/profile-statements.ts';
 import { type ChangeOptions, maxProfilesPerOwner, type Profiles } from '../../profiles/profiles.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import { tagCheckOf } from '../answers/definition-tag.ts';
 import { readPlace, writePlace } from '../answers/list-places.ts';
 import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { bodyErrors, jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { ProfileBody, readProfileBody } from '../profiles/profile-body.ts';
 import { readerOf, requireName } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
@@ -46,14 +47,14 @@ const Read = Type.Object({
   ),
 });
 const List = Type.Object({
-  name: Type.Optional(Type.String({ description: 'Only profiles with this name.' })),
+  name: optionalText('Only profiles with this name.'),
   limit: Type.Integer({
     minimum: 1,
     maximum: 100,
     default: 50,
     description: 'The maximum number of profiles of the answer.',
   }),
-  after: Type.Optional(Type.String({ description: 'The value of `next` of the page before.' })),
+  after: optionalText('The value of `next` of the page before.'),
 });
 
 const members = {
@@ -95,31 +96,22 @@ const changeErrors = [
   'precondition-failed',
 ] as const;
 const tag = { ETag: { type: 'string', description: 'The version, for `If-Match`.' } };
-const documented = (operationId: string, summary: string, description: string, ...errors: ErrorCode[]) => ({
-  operationId,
-  tags: ['profiles'],
-  summary,
+const documented = (id: string, description: string, ...errors: ErrorCode[]) => ({
+  ...operation('profiles', id),
   description,
-  security: [{ bearer: [] }],
   response: problemResponses(...errors),
 });
 const conditions = Type.Object({
-  'If-Match': Type.Optional(
-    Type.String({
-      description:
-        'The `ETag` of the version that the request replaces, so that two editors do not overwrite each other (412).',
-    }),
+  'If-Match': optionalText(
+    'The `ETag` of the version that the request replaces, so that two editors do not overwrite each other (412).',
   ),
-  'If-None-Match': Type.Optional(
-    Type.String({ description: '`*`: only if there is no such profile (412).' }),
-  ),
+  'If-None-Match': optionalText('`*`: only if there is no such profile (412).'),
 });
 
 /** Registers Save Profile, which has a body. */
 export function saveProfileRoute(app: FastifyInstance, context: HttpContext): void {
   const { response, ...about } = documented(
     'saveProfile',
-    'Save Profile',
     `Saves upload parameters, a definition and the names of a file's columns under a name. Another content makes a new version; the same content keeps the version. What no upload accepts is refused. A subject may have ${maxProfilesPerOwner.toLocaleString('en')} profiles, and the newest ${keptVersions} versions of each are kept. Only the subject that has created a shared profile may change it. Needs the scope \`profile:manage\`.`,
     ...changeErrors,
     ...bodyErrors,
@@ -171,7 +163,6 @@ export function profileRoutes(app: FastifyInstance, context: HttpContext): void 
 function listRoute(app: FastifyInstance, context: HttpContext): void {
   const { response, ...about } = documented(
     'listProfiles',
-    'List Profiles',
     'Lists the profiles of the subject of the token, and those that are shared with schemas that the token may use, ordered by name.',
     ...usualErrors,
   );
@@ -208,7 +199,6 @@ function placeOf(text: string): { id: string; name: string } {
 function readRoute(app: FastifyInstance, context: HttpContext): void {
   const { response, ...about } = documented(
     'readProfile',
-    'Read Profile',
     'Returns the profile that an upload with this name would use, or an earlier version of it.',
     ...usualErrors,
     'profile-not-found',
@@ -234,7 +224,6 @@ function readRoute(app: FastifyInstance, context: HttpContext): void {
 function deleteRoute(app: FastifyInstance, context: HttpContext): void {
   const { response, ...about } = documented(
     'deleteProfile',
-    'Delete Profile',
     'Removes a profile with all its versions. Loads that were accepted with it are not affected. Needs the scope `profile:manage`.',
     ...changeErrors,
     'profile-not-found',

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AppError, wrongParameter } from '../../../core/errors.ts';
 import { exportFormats } from '../../tables/export/export-table.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import { readFirstRows } from '../../tables/read-rows.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { describeForRequest } from '../answers/describe-for-request.ts';
@@ -10,7 +11,7 @@ import type { HttpContext } from '../context.ts';
 import { acceptedFormat, orderOf, xlsxType } from '../exports/export-parameters.ts';
 import { handleExport } from '../exports/handle-export.ts';
 import { auditing } from '../observing/audit.ts';
-import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { operation, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 
 const maxFirstRows = 1000;
@@ -43,9 +44,7 @@ const Query = Type.Object({
       examples: ['ordered_at.desc,id'],
     }),
   ),
-  after: Type.Optional(
-    Type.String({ description: 'The value of `next` in the answer before, to get the rows that follow.' }),
-  ),
+  after: optionalText('The value of `next` in the answer before, to get the rows that follow.'),
 });
 
 const FirstRows = Type.Object(
@@ -70,23 +69,18 @@ const FirstRows = Type.Object(
       description:
         'true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows.',
     }),
-    next: Type.Optional(
-      Type.String({
-        description:
-          'Send it as `after`, with the same `order`, to get the rows that follow. Absent: there are no more, or the rows have no order that tells them apart (a partitioned table, or one that others inherit from, without `order` or without a primary key; a value by which they are ordered is too long).',
-      }),
+    next: optionalText(
+      'Send it as `after`, with the same `order`, to get the rows that follow. Absent: there are no more, or the rows have no order that tells them apart (a partitioned table, or one that others inherit from, without `order` or without a primary key; a value by which they are ordered is too long).',
     ),
   },
   { title: 'FirstRows' },
 );
 
 const documentation = {
-  operationId: 'readRows',
-  tags: ['tables'],
+  ...operation('tables', 'readRows'),
   summary: 'Read First Rows',
   description:
     'Returns the first rows of a table, in the order in which PostgreSQL stores them or by a column, and the rows after them in pages. Rows with an equal value are ordered by the primary key; without one, or without `order`, a row that is changed meanwhile may appear twice or not at all. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.',
-  security: [{ bearer: [] }],
   params: TablePath,
   querystring: Query,
   response: {

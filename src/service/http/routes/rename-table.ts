@@ -20,6 +20,7 @@ import {
   etagHeader,
   idempotencyHeader,
   ifMatchHeader,
+  operation,
   problemResponses,
   tableLocationHeader,
 } from '../openapi/openapi.ts';
@@ -36,12 +37,9 @@ const Query = Type.Object({ schema: schemaParameter });
 const Renamed = Type.Object({ table: TableDescriptionSchema }, { title: 'RenamedTable' });
 
 const documentation = {
-  operationId: 'renameTable',
-  tags: ['tables'],
-  summary: 'Rename Table',
+  ...operation('tables', 'renameTable'),
   description:
     'Gives a table another name, another schema or another comment. Other sessions wait for it only for a moment. Needs the scope `table:alter`, and a token that may use both schemas.',
-  security: [{ bearer: [] }],
   params: TablePath,
   headers: Type.Object({
     ...ifMatchHeader,

@@ -13,7 +13,7 @@ import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
-import { problemResponses } from '../openapi/openapi.ts';
+import { operation, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadOperation } from '../uploads/admit-upload.ts';
 import { completeForm } from '../uploads/complete-form.ts';
@@ -61,11 +61,8 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     '/api/v1/table/:table_name/upload/excel',
     {
       schema: {
-        operationId: 'uploadTableFromExcel',
-        tags: ['tables'],
-        summary: 'Upload Table From Excel',
+        ...operation('tables', 'uploadTableFromExcel'),
         description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
-        security: [{ bearer: [] }],
         params: TablePath,
         headers: uploadHeaders,
         querystring: Query,

@@ -12,7 +12,7 @@ import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
-import { problemResponses } from '../openapi/openapi.ts';
+import { operation, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
@@ -47,11 +47,8 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
     '/api/v1/table/:table_name/upload/json',
     {
       schema: {
-        operationId: 'uploadTableFromJson',
-        tags: ['tables'],
-        summary: 'Upload Table From Json',
+        ...operation('tables', 'uploadTableFromJson'),
         description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`; such a body has no definition), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent, and \`table:alter\` for \`misfits\`. ${csvInWords}`,
-        security: [{ bearer: [] }],
         params: TablePath,
         headers: uploadHeaders,
         querystring: Query,

@@ -5,19 +5,16 @@ import type { LoadView } from '../../loads/load-view.ts';
 import { admitLoadRequest, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { type Pause, type ServerSentEvent, sendEventStream } from '../events/event-stream.ts';
-import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 
 export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/api/v1/loads/:id/events',
     {
       schema: {
-        operationId: 'watchLoad',
-        tags: ['loads'],
-        summary: 'Watch Load',
+        ...operation('loads', 'watchLoad'),
         description:
           'Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes; connect again to go on.',
-        security: [{ bearer: [] }],
         params: LoadPath,
         response: {
           200: {

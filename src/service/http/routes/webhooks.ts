@@ -21,7 +21,7 @@ import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidWebhook, readWebhookBody, WebhookBody } from '../events/webhook-body.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { bodyErrors, jsonAnswer, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { bodyErrors, jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 
@@ -99,12 +99,9 @@ const DeliveryQuery = Type.Object({
 });
 
 const usualErrors = [...tokenErrors, 'database-busy', 'not-enabled'] as const;
-const documented = (operationId: string, summary: string, description: string) => ({
-  operationId,
-  tags: ['events'],
-  summary,
+const documented = (id: string, description: string) => ({
+  ...operation('events', id),
   description: `${description} Needs the scope \`webhook:manage\`.`,
-  security: [{ bearer: [] }],
 });
 
 /** Registers Create Webhook, which has a body. */
@@ -112,7 +109,6 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
   const schema = {
     ...documented(
       'createWebhook',
-      'Create Webhook',
       'Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too.',
     ),
     body: WebhookBody,
@@ -176,7 +172,7 @@ export function webhookRoutes(app: FastifyInstance, context: HttpContext): void 
 
 function listRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
-    ...documented('listWebhooks', 'List Webhooks', 'Lists the webhooks of the subject of the token.'),
+    ...documented('listWebhooks', 'Lists the webhooks of the subject of the token.'),
     response: {
       200: jsonAnswer(
         'The webhooks.',
@@ -196,7 +192,6 @@ function deleteRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
     ...documented(
       'deleteWebhook',
-      'Delete Webhook',
       'Removes a webhook and the records of its deliveries. An attempt that is running is not stopped.',
     ),
     params: WebhookPath,
@@ -221,7 +216,6 @@ function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
     ...documented(
       'listDeliveries',
-      'List Deliveries',
       'Lists the deliveries of a webhook, the newest first. Deliveries that have ended are kept for 7 days, and of all webhooks of the subject at most 10,000.',
     ),
     params: WebhookPath,
@@ -257,7 +251,6 @@ function pingRoute(app: FastifyInstance, context: HttpContext): void {
   const schema = {
     ...documented(
       'pingWebhook',
-      'Ping Webhook',
       'Sends an event of the type `webhook.ping` to the webhook. List Deliveries shows what became of it.',
     ),
     params: WebhookPath,

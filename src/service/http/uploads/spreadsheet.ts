@@ -15,6 +15,7 @@ import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadshe
 import { maxLinkLength } from '../../fetching/fetch-file.ts';
 import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import { optionalText } from '../../tables/name-schemas.ts';
 import type { HttpContext } from '../context.ts';
 import { type FetchLink, readSpreadsheetUpload } from '../wire/multipart.ts';
 import type { UploadBody } from './admit-upload.ts';
@@ -58,10 +59,8 @@ export const PatchSchema = Type.Array(
           description: 'The number of the data row, as `errors` name it. It needs `column`.',
         }),
       ),
-      cell: Type.Optional(
-        Type.String({ description: 'Instead of `row`, the address of the cell: `B4` or `Orders!B4`.' }),
-      ),
-      column: Type.Optional(Type.String({ description: 'The header or the key.' })),
+      cell: optionalText('Instead of `row`, the address of the cell: `B4` or `Orders!B4`.'),
+      column: optionalText('The header or the key.'),
       value: Type.Unknown({ description: 'A text, a number, true, false or null.' }),
     },
     { title: 'Correction' },

@@ -7,6 +7,7 @@ import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import type { RowLimit } from '../../loading/request/row-limit.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { optionalBoolean, optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { Load, LoadProfile } from '../answers/load-answers.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import {
@@ -26,9 +27,9 @@ import type { UploadQuery } from './parameters.ts';
 import { textReadingOf, typeChoicesOf } from './text-parameters.ts';
 
 const CorrectedCell = Type.Object({
-  pointer: Type.Optional(Type.String({ description: 'For JSON: the JSON Pointer of the value.' })),
-  line: Type.Optional(Type.Integer({ description: 'For newline-delimited JSON: the line.' })),
-  cell: Type.Optional(Type.String({ description: 'For spreadsheets: the cell, `Orders!C1483`.' })),
+  pointer: optionalText('For JSON: the JSON Pointer of the value.'),
+  line: optionalInteger('For newline-delimited JSON: the line.'),
+  cell: optionalText('For spreadsheets: the cell, `Orders!C1483`.'),
   row: Type.Integer({ description: 'The number of the data row, from 1.' }),
   column: Type.String({ description: 'The header or the key.' }),
   from: Type.Union([Type.String(), Type.Null()], { description: 'The value that was sent, shortened.' }),
@@ -62,10 +63,8 @@ export const LoadedSchema = Type.Object(
           'Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key.',
       }),
       ...missingCounts,
-      rows_left_out: Type.Optional(
-        Type.Integer({
-          description: 'Rows that were left out because they have problems (`faulty_rows=leave_out`).',
-        }),
+      rows_left_out: optionalInteger(
+        'Rows that were left out because they have problems (`faulty_rows=leave_out`).',
       ),
       left_out: Type.Optional(
         Type.Array(LocatedProblem, {
@@ -73,23 +72,17 @@ export const LoadedSchema = Type.Object(
           description: 'The first 100 problems of the rows that were left out.',
         }),
       ),
-      left_out_count: Type.Optional(
-        Type.Integer({
-          description:
-            'The number of all problems of the rows that were left out, including those not listed. A row may have several.',
-        }),
+      left_out_count: optionalInteger(
+        'The number of all problems of the rows that were left out, including those not listed. A row may have several.',
       ),
-      faulty_rows: Type.Optional(
-        Type.Integer({
-          description:
-            'The number of the rows that were left out in the file of `GET /api/v1/loads/{id}/faulty-rows`. Absent: there is no such file.',
-        }),
+      faulty_rows: optionalInteger(
+        'The number of the rows that were left out in the file of `GET /api/v1/loads/{id}/faulty-rows`. Absent: there is no such file.',
       ),
       error_groups: Type.Optional(ProblemGroups),
       corrected: Type.Optional(
         Type.Array(CorrectedCell, { maxItems: 1000, description: 'The first corrected cells (`patch`).' }),
       ),
-      corrected_count: Type.Optional(Type.Integer({ description: 'The number of all corrected cells.' })),
+      corrected_count: optionalInteger('The number of all corrected cells.'),
       widened: Type.Optional(WidenedColumns),
       conflict_key: Type.Optional(
         Type.Array(Type.String(), {
@@ -100,30 +93,18 @@ export const LoadedSchema = Type.Object(
       format: Type.String({
         description: 'The format in which the rows were read: `json`, `ndjson`, or the format of the file.',
       }),
-      file_in_zip: Type.Optional(
-        Type.String({ description: 'The file that was read of the zip file that was sent.' }),
-      ),
-      delimiter: Type.Optional(
-        Type.String({ description: 'For text files: the character between the fields.' }),
-      ),
-      encoding: Type.Optional(
-        Type.String({ description: 'For text files: the encoding in which the file was read.' }),
-      ),
-      sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
-      header_row: Type.Optional(
-        Type.Integer({ description: 'The row of the sheet with the column names, from 1.' }),
-      ),
-      header_rows: Type.Optional(
-        Type.Integer({ description: 'The number of rows of the header, if there are several.' }),
-      ),
-      range: Type.Optional(
-        Type.String({
-          description: 'The cells that were read, from the header to the last row with a value: `A3:F200`.',
-        }),
+      file_in_zip: optionalText('The file that was read of the zip file that was sent.'),
+      delimiter: optionalText('For text files: the character between the fields.'),
+      encoding: optionalText('For text files: the encoding in which the file was read.'),
+      sheet: optionalText('The sheet that was read.'),
+      header_row: optionalInteger('The row of the sheet with the column names, from 1.'),
+      header_rows: optionalInteger('The number of rows of the header, if there are several.'),
+      range: optionalText(
+        'The cells that were read, from the header to the last row with a value: `A3:F200`.',
       ),
       warnings: Warnings,
       duration_ms: Type.Integer({ description: 'The duration of the load in milliseconds.' }),
-      dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
+      dry_run: optionalBoolean('true: nothing was changed.'),
     }),
   },
   { title: 'LoadedTable' },
@@ -140,11 +121,8 @@ export const loadIdHeaders = {
 /** The headers of an upload. With `Prefer` a client asks for an answer before the rows are loaded. */
 export const uploadHeaders = Type.Object({
   ...idempotencyHeader,
-  Prefer: Type.Optional(
-    Type.String({
-      description:
-        '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
-    }),
+  Prefer: optionalText(
+    '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
   ),
   ...encodingHeader,
 });

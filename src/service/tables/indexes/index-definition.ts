@@ -1,7 +1,7 @@
 /** The indexes of a definition: their schema, and the form that the code uses. */
 import Type from 'typebox';
 import { noOptions } from '../key-options.ts';
-import { ColumnNameSchema, nameLength, optionalChoice } from '../name-schemas.ts';
+import { ColumnNameSchema, nameLength, optionalChoice, optionalText } from '../name-schemas.ts';
 
 const orders = ['asc', 'desc'] as const;
 const placesOfNulls = ['first', 'last'] as const;
@@ -118,7 +118,7 @@ export const IndexDescriptionSchema = Type.Object(
   {
     name: Type.String(),
     unique: Type.Optional(Type.Boolean()),
-    method: Type.Optional(Type.String({ description: 'Absent: btree.' })),
+    method: optionalText('Absent: btree.'),
     columns: Type.Array(IndexColumnSchema),
     include: Type.Optional(Type.Array(Type.String())),
     where: Type.Optional(Type.String()),

@@ -1,6 +1,7 @@
 /** The schemas of a definition that changes an existing table, and of the plan in the answer. */
 import Type from 'typebox';
 import { ColumnSchema, maxColumns, TableDefinitionSchema } from '../../definition.ts';
+import { optionalInteger } from '../../name-schemas.ts';
 import { changeKinds, locks, losses } from './change.ts';
 
 const AlteredColumnSchema = Type.Object(
@@ -69,9 +70,7 @@ export const ChangeSchema = Type.Object(
         description: 'The value of `allow` that the change needs, because it loses something.',
       }),
     ),
-    rows: Type.Optional(
-      Type.Integer({ description: 'The number of rows whose values were rounded or lost something.' }),
-    ),
+    rows: optionalInteger('The number of rows whose values were rounded or lost something.'),
   },
   { title: 'TableChangeStep', additionalProperties: false, description: 'One change of a table.' },
 );
