@@ -19,6 +19,7 @@ import {
   ColumnNameSchema,
   Comment,
   ConstraintName,
+  closed,
   Name,
   nameLength,
   optionalBoolean,
@@ -26,6 +27,7 @@ import {
   optionalFlag,
   optionalInteger,
   optionalText,
+  orNull,
 } from './name-schemas.ts';
 import { type Numbering, NumberingSchema } from './numbering.ts';
 import { maxTypes, type TypeDefinition, TypeEntrySchema } from './types/type-definition.ts';
@@ -35,38 +37,27 @@ export const maxColumns = 1600;
 export const maxKeyColumns = 32;
 
 const KeyColumns = (examples: string[]) =>
-  Type.Optional(
-    Type.Union([Type.Array(ColumnNameSchema, { maxItems: maxKeyColumns }), Type.Null()], {
-      description: 'Names of columns of this table, in the order of the key.',
-      examples: [examples],
-    }),
-  );
+  orNull(Type.Array(ColumnNameSchema, { maxItems: maxKeyColumns }), {
+    description: 'Names of columns of this table, in the order of the key.',
+    examples: [examples],
+  });
 
 export const UniqueSchema = Type.Object(
   { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']), ...uniqueOptionMembers },
-  {
-    title: 'UniqueKey',
-    additionalProperties: false,
-    description: 'A unique constraint. An entry with an empty name and no columns is ignored.',
-  },
+  closed('UniqueKey', 'A unique constraint. An entry with an empty name and no columns is ignored.'),
 );
 
 export const PrimaryKeySchema = Type.Object(
   { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']), ...keyOptionMembers },
-  {
-    title: 'PrimaryKey',
-    additionalProperties: false,
-    description: 'The primary key. With an empty name and no columns the table has none.',
-  },
+  closed('PrimaryKey', 'The primary key. With an empty name and no columns the table has none.'),
 );
 
 const OtherConstraintSchema = Type.Object(
   { name: Type.String(), definition: Type.String({ examples: ['CHECK ((amount > (0)::numeric))'] }) },
-  {
-    title: 'OtherConstraint',
-    additionalProperties: false,
-    description: 'A constraint or index that a definition cannot express, as PostgreSQL writes it.',
-  },
+  closed(
+    'OtherConstraint',
+    'A constraint or index that a definition cannot express, as PostgreSQL writes it.',
+  ),
 );
 
 const others = Type.Optional(
@@ -78,19 +69,13 @@ const others = Type.Optional(
 
 export const ConstraintsSchema = Type.Object(
   {
-    unique: Type.Optional(Type.Union([Type.Array(UniqueSchema), Type.Null()])),
-    primary_key: Type.Optional(Type.Union([PrimaryKeySchema, Type.Null()])),
-    foreign_keys: Type.Optional(
-      Type.Union([Type.Array(Type.Union([ForeignKeySchema, WholeForeignKeySchema])), Type.Null()]),
-    ),
-    checks: Type.Optional(Type.Union([Type.Array(CheckSchema), Type.Null()])),
+    unique: orNull(Type.Array(UniqueSchema)),
+    primary_key: orNull(PrimaryKeySchema),
+    foreign_keys: orNull(Type.Array(Type.Union([ForeignKeySchema, WholeForeignKeySchema]))),
+    checks: orNull(Type.Array(CheckSchema)),
     others,
   },
-  {
-    title: 'Constraints',
-    additionalProperties: false,
-    description: 'Keys, foreign keys and CHECK constraints. If absent or null, the table has none.',
-  },
+  closed('Constraints', 'Keys, foreign keys and CHECK constraints. If absent or null, the table has none.'),
 );
 
 const typeDescription =
@@ -100,18 +85,14 @@ const defaultDescription =
   "null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";
 
 const expressionMembers = {
-  identity: Type.Optional(
-    Type.Union([Type.Literal('always'), Type.Null()], {
-      description: 'always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value.',
-    }),
-  ),
-  generated: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], {
-      description:
-        'The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.',
-      examples: ['net * 1.19'],
-    }),
-  ),
+  identity: orNull(Type.Literal('always'), {
+    description: 'always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value.',
+  }),
+  generated: orNull(Type.String(), {
+    description:
+      'The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.',
+    examples: ['net * 1.19'],
+  }),
   generated_kind: optionalChoice(
     generatedKinds,
     'Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on.',
@@ -129,20 +110,16 @@ const sequenceType = optionalChoice(
 /** The sequence of a column that is numbered as SERIAL numbers it (PostgreSQL 8.1.4), without an identity. */
 export const SequenceSchema = Type.Object(
   {
-    name: Type.Optional(
-      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
-        description: 'Name of the sequence. Empty, null or absent: the service chooses one.',
-        examples: ['orders_id_seq'],
-      }),
-    ),
+    name: orNull(Type.String({ maxLength: nameLength.maxLength }), {
+      description: 'Name of the sequence. Empty, null or absent: the service chooses one.',
+      examples: ['orders_id_seq'],
+    }),
     type: sequenceType,
   },
-  {
-    title: 'Sequence',
-    additionalProperties: false,
-    description:
-      'With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column.',
-  },
+  closed(
+    'Sequence',
+    'With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column.',
+  ),
 );
 
 export const ColumnSchema = Type.Object(
@@ -154,12 +131,10 @@ export const ColumnSchema = Type.Object(
       description: typeDescription,
       examples: ['numeric(12,2)', 'text', 'timestamptz'],
     }),
-    is_nullable: Type.Optional(
-      Type.Union([Type.Boolean(), Type.Null()], {
-        description:
-          'Whether the column accepts NULL. Default: true. Columns of the primary key never accept it.',
-      }),
-    ),
+    is_nullable: orNull(Type.Boolean(), {
+      description:
+        'Whether the column accepts NULL. Default: true. Columns of the primary key never accept it.',
+    }),
     default: Type.Optional(
       Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], {
         description: `${defaultDescription} A number or boolean means its JSON text.`,
@@ -167,11 +142,11 @@ export const ColumnSchema = Type.Object(
       }),
     ),
     comment: Comment('Without VAT'),
-    sequence: Type.Optional(Type.Union([SequenceSchema, Type.Null()])),
-    numbering: Type.Optional(Type.Union([NumberingSchema, Type.Null()])),
+    sequence: orNull(SequenceSchema),
+    numbering: orNull(NumberingSchema),
     ...expressionMembers,
   },
-  { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
+  closed('ColumnDefinition', 'A column.'),
 );
 
 /** The maximum number of shards of a table: MAX_SHARD_COUNT of Citus. */
@@ -195,26 +170,20 @@ const distributionDescription =
 export const DistributionSchema = Type.Object(
   {
     kind: distributionKind,
-    column: Type.Optional(
-      Type.Union([Type.String(nameLength), Type.Null()], {
-        description:
-          'With the kind `column`: the distribution column. Every key of the table must contain it.',
-        examples: ['customer_id'],
-      }),
-    ),
-    shards: Type.Optional(
-      Type.Union([Type.Number({ minimum: 1, maximum: maxShards, multipleOf: 1 }), Type.Null()], {
-        description:
-          'With the kind `column`: the number of shards. Default: that of the tables that it refers to or replaces, or the setting `citus.shard_count`. Other kinds ignore it.',
-      }),
-    ),
+    column: orNull(Type.String(nameLength), {
+      description: 'With the kind `column`: the distribution column. Every key of the table must contain it.',
+      examples: ['customer_id'],
+    }),
+    shards: orNull(Type.Number({ minimum: 1, maximum: maxShards, multipleOf: 1 }), {
+      description:
+        'With the kind `column`: the number of shards. Default: that of the tables that it refers to or replaces, or the setting `citus.shard_count`. Other kinds ignore it.',
+    }),
     bytes: Type.Optional(Type.Unknown({ description: 'Ignored: only answers have it.' })),
   },
-  {
-    title: 'Distribution',
-    additionalProperties: false,
-    description: `${distributionDescription} Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table.`,
-  },
+  closed(
+    'Distribution',
+    `${distributionDescription} Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table.`,
+  ),
 );
 
 export const DistributionDescriptionSchema = Type.Object(
@@ -222,18 +191,12 @@ export const DistributionDescriptionSchema = Type.Object(
     kind: distributionKind,
     column: optionalText('The distribution column.'),
     shards: optionalInteger('The number of shards. An ordinary table has none.'),
-    bytes: Type.Optional(
-      Type.Union([Type.Integer(), Type.Null()], {
-        description:
-          'Only in the answer of Describe Table: the size of the table on all nodes, with indexes. null: a node does not answer.',
-      }),
-    ),
+    bytes: orNull(Type.Integer(), {
+      description:
+        'Only in the answer of Describe Table: the size of the table on all nodes, with indexes. null: a node does not answer.',
+    }),
   },
-  {
-    title: 'DistributionDescription',
-    additionalProperties: false,
-    description: distributionDescription,
-  },
+  closed('DistributionDescription', distributionDescription),
 );
 
 const unlogged = optionalFlag(
@@ -257,19 +220,15 @@ export const TableDefinitionSchema = Type.Object(
     }),
     comment: Comment('One row for each order'),
     unlogged,
-    constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
-    indexes: Type.Optional(
-      Type.Union([Type.Array(IndexSchema), Type.Null()], {
-        description: 'The indexes besides those of the keys. They are made after the rows are loaded.',
-      }),
-    ),
-    types: Type.Optional(
-      Type.Union([Type.Array(TypeEntrySchema, { maxItems: maxTypes }), Type.Null()], {
-        description:
-          'The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made.',
-      }),
-    ),
-    distribution: Type.Optional(Type.Union([DistributionSchema, Type.Null()])),
+    constraints: orNull(ConstraintsSchema),
+    indexes: orNull(Type.Array(IndexSchema), {
+      description: 'The indexes besides those of the keys. They are made after the rows are loaded.',
+    }),
+    types: orNull(Type.Array(TypeEntrySchema, { maxItems: maxTypes }), {
+      description:
+        'The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made.',
+    }),
+    distribution: orNull(DistributionSchema),
   },
   {
     title: 'TableDefinition',
@@ -304,11 +263,7 @@ export const UploadDefinitionSchema = Type.Object(
         'The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows.',
     }),
   },
-  {
-    title: 'UploadDefinition',
-    additionalProperties: false,
-    description: 'A table definition. With `extra_columns=add` it may have only constraints.',
-  },
+  closed('UploadDefinition', 'A table definition. With `extra_columns=add` it may have only constraints.'),
 );
 
 /** The `table` of an answer. */
@@ -338,11 +293,7 @@ export const TableDescriptionSchema = Type.Object(
           numbering: Type.Optional(NumberingSchema),
           ...expressionMembers,
         },
-        {
-          title: 'ColumnDescription',
-          additionalProperties: false,
-          description: 'A column of the table in PostgreSQL.',
-        },
+        closed('ColumnDescription', 'A column of the table in PostgreSQL.'),
       ),
     ),
     constraints: Type.Object(
@@ -384,11 +335,7 @@ export const TableDescriptionSchema = Type.Object(
     types: Type.Optional(Type.Array(TypeEntrySchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
   },
-  {
-    title: 'TableDescription',
-    additionalProperties: false,
-    description: 'The table in PostgreSQL. You can send this object again as a definition.',
-  },
+  closed('TableDescription', 'The table in PostgreSQL. You can send this object again as a definition.'),
 );
 
 export type TableDescription = Type.Static<typeof TableDescriptionSchema>;

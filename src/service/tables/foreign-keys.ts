@@ -1,6 +1,14 @@
 /** The foreign keys of a definition: their schemas, and the form that the code uses. */
 import Type from 'typebox';
-import { ColumnNameSchema, ConstraintName, nameLength, notValid, optionalChoice } from './name-schemas.ts';
+import {
+  ColumnNameSchema,
+  ConstraintName,
+  closed,
+  nameLength,
+  notValid,
+  optionalChoice,
+  orNull,
+} from './name-schemas.ts';
 
 /** What PostgreSQL does with rows that refer to a row, if that row is deleted or its key changes (PostgreSQL, CREATE TABLE). */
 const foreignKeyActions = ['no action', 'restrict', 'cascade', 'set null', 'set default'] as const;
@@ -27,11 +35,9 @@ export const foreignKeyRules = {
   ...notValid,
 };
 
-const referenceSchema = Type.Optional(
-  Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
-    description: 'The schema of the table that the key refers to. Default: `public`.',
-  }),
-);
+const referenceSchema = orNull(Type.String({ maxLength: nameLength.maxLength }), {
+  description: 'The schema of the table that the key refers to. Default: `public`.',
+});
 
 const referenceTable = Type.String({
   ...nameLength,
@@ -52,12 +58,10 @@ export const ForeignKeySchema = Type.Object(
     reference_schema: referenceSchema,
     ...foreignKeyRules,
   },
-  {
-    title: 'ForeignKey',
-    additionalProperties: false,
-    description:
-      'One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order.',
-  },
+  closed(
+    'ForeignKey',
+    'One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order.',
+  ),
 );
 
 /** The form of a foreign key with lists of columns (`columns`, `reference_columns`), in requests only. */
@@ -79,12 +83,10 @@ export const WholeForeignKeySchema = Type.Object(
     reference_schema: referenceSchema,
     ...foreignKeyRules,
   },
-  {
-    title: 'WholeForeignKey',
-    additionalProperties: false,
-    description:
-      'A foreign key with all its columns. Answers have an entry for each pair of columns instead.',
-  },
+  closed(
+    'WholeForeignKey',
+    'A foreign key with all its columns. Answers have an entry for each pair of columns instead.',
+  ),
 );
 
 /** One foreign key, composite or not. */

@@ -2,16 +2,14 @@
 import Type from 'typebox';
 import { quoteIdentifier } from '../postgres/sql.ts';
 import { type ForeignKeyTime, foreignKeyTimes } from './foreign-keys.ts';
-import { ColumnNameSchema, optionalChoice, optionalFlag } from './name-schemas.ts';
+import { ColumnNameSchema, optionalChoice, optionalFlag, orNull } from './name-schemas.ts';
 import { entriesOf, type Members, type Report, readColumnName } from './read-members.ts';
 
 /** The schemas of the options. An answer has only the options that differ from PostgreSQL's defaults. */
 export const keyOptionMembers = {
-  include: Type.Optional(
-    Type.Union([Type.Array(ColumnNameSchema), Type.Null()], {
-      description: 'Further columns whose values are in the index of the key, but do not have to be unique.',
-    }),
-  ),
+  include: orNull(Type.Array(ColumnNameSchema), {
+    description: 'Further columns whose values are in the index of the key, but do not have to be unique.',
+  }),
   deferrable: optionalChoice(
     foreignKeyTimes,
     'A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot.',

@@ -1,4 +1,4 @@
-/** The schemas of names and of other small members of a definition. */
+/** The schemas of names and of other small members of definitions and answers. */
 import Type from 'typebox';
 import { maxIdentifierBytes } from '../../core/identifiers.ts';
 
@@ -15,24 +15,28 @@ export const Name = (description: string, example: string) =>
 export const ColumnNameSchema = Type.String(nameLength);
 
 export const ConstraintName = (example: string) =>
-  Type.Optional(
-    Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
-      description:
-        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
-      examples: [example],
-    }),
-  );
+  orNull(Type.String({ maxLength: maxIdentifierBytes }), {
+    description:
+      'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
+    examples: [example],
+  });
 
 /** The maximum number of characters of a comment in a definition. */
 export const maxCommentLength = 16_384;
 
 export const Comment = (example: string) =>
-  Type.Optional(
-    Type.Union([Type.String({ maxLength: maxCommentLength }), Type.Null()], {
-      description: 'A comment (COMMENT ON). Empty, null or absent: none.',
-      examples: [example],
-    }),
-  );
+  orNull(Type.String({ maxLength: maxCommentLength }), {
+    description: 'A comment (COMMENT ON). Empty, null or absent: none.',
+    examples: [example],
+  });
+
+/** Returns the options of an object without other members. */
+export const closed = (title: string, description: string) =>
+  ({ title, additionalProperties: false, description }) as const;
+
+/** Returns the schema of an optional member that may also be null. */
+export const orNull = <Schema extends Type.TSchema>(schema: Schema, options: Type.TSchemaOptions = {}) =>
+  Type.Optional(Type.Union([schema, Type.Null()], options));
 
 /** These functions return the schemas of optional members that may not be null. */
 export const optionalText = (description: string) => Type.Optional(Type.String({ description }));
@@ -41,7 +45,7 @@ export const optionalBoolean = (description: string) => Type.Optional(Type.Boole
 
 /** Returns the schema of an optional member that is true or false, and false if it is absent. */
 export const optionalFlag = (description: string) =>
-  Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: `${description} Default: false.` }));
+  orNull(Type.Boolean(), { description: `${description} Default: false.` });
 
 /** The member of a foreign key or a check that PostgreSQL adds as NOT VALID. */
 export const notValid = {
@@ -53,5 +57,5 @@ export const notValid = {
 /** Returns the schema of an optional member that is one of these texts. */
 export function optionalChoice<const Values extends readonly string[]>(values: Values, description: string) {
   const choice = Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }));
-  return Type.Optional(Type.Union([choice, Type.Null()], { description }));
+  return orNull(choice, { description });
 }

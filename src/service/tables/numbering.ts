@@ -1,7 +1,7 @@
 /** How the sequence of a numbered column counts (PostgreSQL, CREATE SEQUENCE): the schema, the form in the code, the SQL. */
 import Type from 'typebox';
 import type { ProblemCode } from '../../core/problem-codes.ts';
-import { optionalFlag } from './name-schemas.ts';
+import { closed, optionalFlag } from './name-schemas.ts';
 import { type Members, type Report, readMembers } from './read-members.ts';
 
 const Whole = (description: string) =>
@@ -21,11 +21,10 @@ const members = {
 };
 
 /** Answers have the members that differ from PostgreSQL's defaults. */
-export const NumberingSchema = Type.Object(members, {
-  title: 'Numbering',
-  additionalProperties: false,
-  description: 'With a type of the serial family: how its sequence counts.',
-});
+export const NumberingSchema = Type.Object(
+  members,
+  closed('Numbering', 'With a type of the serial family: how its sequence counts.'),
+);
 
 export type NumberingDescription = Type.Static<typeof NumberingSchema>;
 

@@ -1,7 +1,7 @@
 /** Reads the body of Rename Table. */
 import Type from 'typebox';
 import { DefinitionProblems } from '../definition-problems.ts';
-import { Comment, Name } from '../name-schemas.ts';
+import { Comment, closed, Name } from '../name-schemas.ts';
 import { readComment } from '../parse-definition.ts';
 import { throwIfAny } from '../prepare-table.ts';
 import { readMembers, readName, reportTo } from '../read-members.ts';
@@ -12,7 +12,7 @@ export const ChangeSchema = Type.Object(
     schema: Type.Optional(Name('The new schema of the table.', 'archive')),
     comment: Comment('One row for each order'),
   },
-  { title: 'TableChange', additionalProperties: false, description: 'What changes. Absent members stay.' },
+  closed('TableChange', 'What changes. Absent members stay.'),
 );
 
 export interface TableChange {

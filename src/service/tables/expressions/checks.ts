@@ -1,7 +1,7 @@
 /** The CHECK constraints of a definition, and the schemas of its expressions. */
 import Type from 'typebox';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
-import { ConstraintName, notValid } from '../name-schemas.ts';
+import { ConstraintName, closed, notValid } from '../name-schemas.ts';
 import { entriesOf, type Report, readMembers, readName, readText } from '../read-members.ts';
 
 export const CheckSchema = Type.Object(
@@ -14,12 +14,12 @@ export const CheckSchema = Type.Object(
     }),
     ...notValid,
   },
-  { title: 'Check', additionalProperties: false, description: 'A CHECK constraint.' },
+  closed('Check', 'A CHECK constraint.'),
 );
 
 export const CheckDescriptionSchema = Type.Object(
   { name: Type.String(), expression: Type.String(), ...notValid },
-  { title: 'CheckDescription', additionalProperties: false, description: 'A CHECK constraint.' },
+  closed('CheckDescription', 'A CHECK constraint.'),
 );
 
 export type CheckDescription = Type.Static<typeof CheckDescriptionSchema>;

@@ -1,84 +1,70 @@
 /** The indexes of a definition: their schema, and the form that the code uses. */
 import Type from 'typebox';
 import { noOptions } from '../key-options.ts';
-import { ColumnNameSchema, nameLength, optionalChoice, optionalText } from '../name-schemas.ts';
+import {
+  ColumnNameSchema,
+  closed,
+  nameLength,
+  optionalChoice,
+  optionalFlag,
+  optionalText,
+  orNull,
+} from '../name-schemas.ts';
 
 const orders = ['asc', 'desc'] as const;
 const placesOfNulls = ['first', 'last'] as const;
 
 export const IndexColumnSchema = Type.Object(
   {
-    column: Type.Optional(
-      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
-        description: 'A column of this table.',
-        examples: ['ordered_on'],
-      }),
-    ),
-    expression: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'Instead of `column`: an expression over columns of this table.',
-        examples: ['lower(name)'],
-      }),
-    ),
+    column: orNull(Type.String({ maxLength: nameLength.maxLength }), {
+      description: 'A column of this table.',
+      examples: ['ordered_on'],
+    }),
+    expression: orNull(Type.String(), {
+      description: 'Instead of `column`: an expression over columns of this table.',
+      examples: ['lower(name)'],
+    }),
     order: optionalChoice(orders, 'The order of the values. Default: `asc`.'),
     nulls: optionalChoice(
       placesOfNulls,
       'Where NULL is in this order. Default: `last`, and `first` with `desc`.',
     ),
-    operator_class: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          'An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.',
-        examples: ['text_pattern_ops'],
-      }),
-    ),
+    operator_class: orNull(Type.String(), {
+      description:
+        'An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.',
+      examples: ['text_pattern_ops'],
+    }),
   },
-  {
-    title: 'IndexColumn',
-    additionalProperties: false,
-    description: 'A column or an expression of an index.',
-  },
+  closed('IndexColumn', 'A column or an expression of an index.'),
 );
 
 export const IndexSchema = Type.Object(
   {
-    name: Type.Optional(
-      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
-        description:
-          'Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
-        examples: ['orders_ordered_on_idx'],
-      }),
-    ),
-    unique: Type.Optional(
-      Type.Union([Type.Boolean(), Type.Null()], {
-        description: 'true: no two rows have the same values in its columns. Default: false.',
-      }),
-    ),
-    method: Type.Optional(
-      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
-        description:
-          'The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.',
-        examples: ['gin'],
-      }),
-    ),
+    name: orNull(Type.String({ maxLength: nameLength.maxLength }), {
+      description:
+        'Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
+      examples: ['orders_ordered_on_idx'],
+    }),
+    unique: optionalFlag('true: no two rows have the same values in its columns.'),
+    method: orNull(Type.String({ maxLength: nameLength.maxLength }), {
+      description:
+        'The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.',
+      examples: ['gin'],
+    }),
     columns: Type.Array(IndexColumnSchema, {
       minItems: 1,
       description: 'The columns, in the order of the index.',
     }),
-    include: Type.Optional(
-      Type.Union([Type.Array(ColumnNameSchema), Type.Null()], {
-        description: 'Further columns whose values are in the index, but are not searched.',
-      }),
-    ),
-    where: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          'A boolean expression over columns of this table. The index has only the rows for which it is true.',
-        examples: ['deleted_at IS NULL'],
-      }),
-    ),
+    include: orNull(Type.Array(ColumnNameSchema), {
+      description: 'Further columns whose values are in the index, but are not searched.',
+    }),
+    where: orNull(Type.String(), {
+      description:
+        'A boolean expression over columns of this table. The index has only the rows for which it is true.',
+      examples: ['deleted_at IS NULL'],
+    }),
   },
-  { title: 'Index', additionalProperties: false, description: 'An index that is not the index of a key.' },
+  closed('Index', 'An index that is not the index of a key.'),
 );
 
 export interface IndexDefinition {
@@ -123,11 +109,7 @@ export const IndexDescriptionSchema = Type.Object(
     include: Type.Optional(Type.Array(Type.String())),
     where: Type.Optional(Type.String()),
   },
-  {
-    title: 'IndexDescription',
-    additionalProperties: false,
-    description: 'An index that is not the index of a key.',
-  },
+  closed('IndexDescription', 'An index that is not the index of a key.'),
 );
 
 /** Returns the columns of a unique index in the form of a key, without the columns of `include`. */

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { maxIdentifierBytes } from '../../../core/identifiers.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
 import { serialBase, type TypeName } from '../column-types.ts';
-import { Name } from '../name-schemas.ts';
+import { closed, Name, orNull } from '../name-schemas.ts';
 import { entriesOf, isOfType, type Report, readMembers, readName, readText } from '../read-members.ts';
 
 const typesPointer = '/table/types';
@@ -26,7 +26,7 @@ export const EnumSchema = Type.Object(
       examples: [['new', 'paid', 'sent']],
     }),
   },
-  { title: 'EnumDefinition', additionalProperties: false, description: 'An enum that the table needs.' },
+  closed('EnumDefinition', 'An enum that the table needs.'),
 );
 
 export const DomainSchema = Type.Object(
@@ -37,14 +37,12 @@ export const DomainSchema = Type.Object(
       description: 'The type below the domain.',
       examples: ['numeric(5,2)'],
     }),
-    check: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'What its values must satisfy: a boolean expression over `VALUE`.',
-        examples: ['VALUE > 0'],
-      }),
-    ),
+    check: orNull(Type.String(), {
+      description: 'What its values must satisfy: a boolean expression over `VALUE`.',
+      examples: ['VALUE > 0'],
+    }),
   },
-  { title: 'DomainDefinition', additionalProperties: false, description: 'A domain that the table needs.' },
+  closed('DomainDefinition', 'A domain that the table needs.'),
 );
 
 /** An entry of `types`. In an answer each has the members of its kind, so that it can be sent again. */

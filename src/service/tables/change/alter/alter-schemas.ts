@@ -1,26 +1,20 @@
 /** The schemas of a definition that changes an existing table, and of the plan in the answer. */
 import Type from 'typebox';
 import { ColumnSchema, maxColumns, TableDefinitionSchema } from '../../definition.ts';
-import { optionalInteger } from '../../name-schemas.ts';
+import { closed, optionalInteger, orNull } from '../../name-schemas.ts';
 import { changeKinds, locks, losses } from './change.ts';
 
 const AlteredColumnSchema = Type.Object(
   {
     ...ColumnSchema.properties,
     type: Type.Optional(ColumnSchema.properties.type),
-    renamed_from: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          'The old name of the column. If there is no such column and one with the new name, the column was renamed before.',
-        examples: ['mail'],
-      }),
-    ),
+    renamed_from: orNull(Type.String(), {
+      description:
+        'The old name of the column. If there is no such column and one with the new name, the column was renamed before.',
+      examples: ['mail'],
+    }),
   },
-  {
-    title: 'AlteredColumn',
-    additionalProperties: false,
-    description: 'A column. Members that are absent stay as they are; a new column needs a type.',
-  },
+  closed('AlteredColumn', 'A column. Members that are absent stay as they are; a new column needs a type.'),
 );
 
 /** The `table` of a request that changes a table. All its members are optional. */
@@ -72,5 +66,5 @@ export const ChangeSchema = Type.Object(
     ),
     rows: optionalInteger('The number of rows whose values were rounded or lost something.'),
   },
-  { title: 'TableChangeStep', additionalProperties: false, description: 'One change of a table.' },
+  closed('TableChangeStep', 'One change of a table.'),
 );
