@@ -114,3 +114,13 @@ test('a value of which the expressions of a table make too many copies is refuse
   const { errors } = assertProblem(await load(8_000_000), 422, 'invalid-data');
   assert.equal(errors[0]!.code, 'too-complex');
 });
+
+test('each cast of a long value counts as a copy', async () => {
+  const expression = Array(250).fill('j::text IS NOT NULL').join(' OR ');
+  const table = { columns: [{ name: 'j', type: 'jsonb' }], constraints: { checks: [{ expression }] } };
+  assert.equal((await service.post('/table/casts', { table })).status, 201);
+  const load = (length: number) =>
+    service.post('/table/casts/upload/json?if_exists=append', { data: [{ j: 'x'.repeat(length) }] });
+  const { errors } = assertProblem(await load(1_500_000), 422, 'invalid-data');
+  assert.equal(errors[0]!.code, 'too-complex');
+});

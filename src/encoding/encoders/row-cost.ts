@@ -104,11 +104,11 @@ export class RowCost {
     end: number,
   ): boolean {
     const length = end - start;
-    let units = length * reading.UNITS_PER_BYTE;
-    let digits = 0;
-    let storedBytes = 0;
     const isText = kind === STRING || kind === BYTES || kind === TEXT;
     const cost = code === ARRAY && readingCost?.isJson && isText ? jsonbArrayText : readingCost;
+    let units = length * (cost === undefined ? reading.UNITS_PER_BYTE : cost.unitsPerByte);
+    let digits = 0;
+    let storedBytes = 0;
     // A JSON string is one value of jsonb, except if the text of the string is read as JSON.
     if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText && cost.textTime === 0)) {
       const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;

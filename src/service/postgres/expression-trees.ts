@@ -53,14 +53,18 @@ export const callsOneOf = (tree: string, names: string[]) =>
     SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
     WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') '))`;
 
-/** The maximum number of copies of values that are counted for one expression, as many as one of a definition may make (expressions/expression-reader.ts). */
+/** The maximum number of copies of values that are counted for one expression besides those of casts, as many as one of a definition may make (expressions/expression-reader.ts). */
 export const mostCopies = 64;
 /** Types whose values have at most some bytes: numbers, dates, times and UUIDs (pg_type.dat). */
 const shortTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|1266|1700|2950';
 
+/** A pattern for casts that may copy a long value. */
+const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
+
 /** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
 export const copiesIn = (tree: string) => `
-  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies}, pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
+    pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
     * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) ')) END`;
 
 /** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */

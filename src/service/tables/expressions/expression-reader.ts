@@ -5,7 +5,11 @@ import { maxExpressionLength, type RawFields, type RawNode } from './parse-sql.t
 
 /** The maximum number of expressions within expressions. */
 const maxDepth = 50;
-/** How often an expression may copy the values of its columns. A value may have 16 MiB, and PostgreSQL keeps each copy until the end of the row. */
+/**
+ * How often an expression may copy the values of its columns. A value may have 16 MiB, and PostgreSQL keeps each copy until the end of the row.
+ * Casts count neither as copies nor as levels, because PostgreSQL adds some when it writes the expression: `(v)::text = 'x'`. Most copy nothing; an
+ * upload counts the others (`copiesIn` in postgres/expression-trees.ts).
+ */
 const maxCopies = 64;
 
 export interface ReadOptions {

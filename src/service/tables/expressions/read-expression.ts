@@ -159,12 +159,14 @@ function readConstant(reader: Reader, fields: RawFields): Value {
 
 function readCase(reader: Reader, fields: RawFields, depth: number): Value {
   reader.only(fields, 'arg', 'args', 'defresult');
-  const subject = fields.arg && reader.read(fields.arg, depth);
+  // `CASE x WHEN …` is written as `CASE WHEN x = …`.
+  const depthOfTest = fields.arg ? depth + 1 : depth;
+  const subject = fields.arg && reader.read(fields.arg, depthOfTest);
   const results: Value[] = [];
   const tests: Value[] = [];
   const parts: (string | ExpressionNode)[] = ['CASE'];
   for (const { CaseWhen: when } of fields.args as RawNode[]) {
-    const right = reader.read(when!.expr, depth);
+    const right = reader.read(when!.expr, depthOfTest);
     const test = subject ? operatorOf(reader, { name: '=', left: subject, right }, when!) : right;
     const result = reader.read(when!.result, depth);
     results.push(result);
@@ -212,7 +214,7 @@ function readSubscripts(reader: Reader, fields: RawFields, depth: number): Value
 function readCast(reader: Reader, fields: RawFields, depth: number): Value {
   reader.only(fields, 'arg', 'typeName');
   const type = typeOf(reader, fields.typeName, fields);
-  const value = reader.read(fields.arg, depth);
+  const value = reader.read(fields.arg, depth - 1);
   const argument = value.node;
   if (type.name === 'regconfig' && argument.kind === 'text')
     return constant(configurationOf(reader, argument.text, fields));
@@ -222,7 +224,7 @@ function readCast(reader: Reader, fields: RawFields, depth: number): Value {
   const [, length] = /^\((\d+)\)$/.exec(type.modifiers) ?? [];
   if (/^(bpchar|bit)$/.test(type.name ?? '') && Number(length) > 1000)
     reader.refuse('cannot have a cast to a type that pads its values to more than 1,000 characters', fields);
-  return reader.value({ kind: 'cast', argument, type }, [value], fields, value.size);
+  return { ...value, node: { kind: 'cast', argument, type } };
 }
 
 /** Returns the name of a type. PostgreSQL's parser has already read its own spellings, such as `double precision`. */

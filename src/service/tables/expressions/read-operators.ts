@@ -13,8 +13,9 @@ export function readOperator(reader: Reader, fields: RawFields, depth: number): 
   reader.only(fields, 'kind', 'name', 'lexpr', 'rexpr', 'rexpr_list_start', 'rexpr_list_end');
   const names = textsOf(fields.name);
   const list: RawNode[] | undefined = fields.rexpr.List?.items;
-  const left = fields.lexpr && reader.read(fields.lexpr, depth);
-  const rights = list === undefined ? [reader.read(fields.rexpr, depth)] : reader.readAll(list, depth);
+  const inner = depth + (moreLevels[fields.kind] ?? 0);
+  const left = fields.lexpr && reader.read(fields.lexpr, inner);
+  const rights = list === undefined ? [reader.read(fields.rexpr, inner)] : reader.readAll(list, inner);
   const right = rights[0]!;
   const operate = (name: string, of?: 'ANY' | 'ALL', schema?: string) =>
     operatorOf(reader, { schema, name, left, right, of }, fields);
@@ -61,6 +62,16 @@ export function readOperator(reader: Reader, fields: RawFields, depth: number): 
   }
   return reader.refuse('has a form that is not possible here', fields);
 }
+
+/** How many more levels the operands have when the form is written out. */
+const moreLevels: Record<string, number> = {
+  AEXPR_IN: 1,
+  AEXPR_BETWEEN: 1,
+  AEXPR_NOT_BETWEEN: 1,
+  AEXPR_DISTINCT: 3,
+  AEXPR_NOT_DISTINCT: 2,
+  AEXPR_NULLIF: 1,
+};
 
 /** Reads `x IN (…)` as `x = ANY ('{…}')` if all items are texts, because then PostgreSQL gives them the type of `x`. */
 function readIn(reader: Reader, left: Value, items: Value[], name: string, fields: RawFields): Value {
