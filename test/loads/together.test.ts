@@ -110,6 +110,19 @@ test('one answer has the problems of all tables, also of one that refers to a ta
   assert.deepEqual(body.problems.map((one: Found) => one.part).sort(), [1, 2]);
 });
 
+test('many problems of one table do not hide those of another', async () => {
+  const many = Array.from({ length: 60_000 }, (_, index) => `x${index},7\n`).join('');
+  const answer = await load(plan, { o: `no,customer\n${many}`, c: 'id,name\nx,Ann\ny,Bob\n' });
+  const countOf = (list: Found[], part: number) => list.filter((one) => one.part === part).length;
+  const { errors, error_count, error_groups } = answer.body;
+  assert.equal(error_count, 60_002, JSON.stringify(answer.body));
+  assert.deepEqual([countOf(errors, 1), countOf(errors, 2)], [98, 2]);
+  assert.deepEqual([countOf(error_groups, 1), countOf(error_groups, 2)], [1, 1]);
+  const path = `/api/v1/loads/${answer.headers.get('load-id')}/problems?limit=100000`;
+  const { problems } = (await service.get(path)).body;
+  assert.deepEqual([countOf(problems, 1), countOf(problems, 2)], [50_000, 2]);
+});
+
 test('tables may refer to each other in a circle', async () => {
   const circle = [
     { table: 'a', file: 'a', definition: pairOf('b') },

@@ -161,7 +161,7 @@ async function loadParts(
     const areSheetsChosen = parts.filter(({ file }) => file === part.file).length > 1;
     const request = {
       ...loadRequestOf(ofPart, undefined, startedAt),
-      collector: collectorsOf(run.found, table, part.part),
+      collector: collectorsOf(run.found, table, part.part, parts.length),
       keepFaultyRows: undefined,
       bytes: files.spools.get(part.file)!.size,
     };
@@ -186,20 +186,29 @@ async function loadParts(
   return amendAnswer(context, upload, keeper, toAnswer(loaded));
 }
 
-function collectorsOf(found: FoundProblems, table: ProblemTable | undefined, part: number): ProblemCollector {
-  const ofLoad = collectorOf(found, part);
-  return table === undefined ? ofLoad : bothCollectors(collectorOf(table, part), ofLoad);
+function collectorsOf(
+  found: FoundProblems,
+  table: ProblemTable | undefined,
+  part: number,
+  parts: number,
+): ProblemCollector {
+  const ofLoad = collectorOf(found, part, parts);
+  return table === undefined ? ofLoad : bothCollectors(collectorOf(table, part, parts), ofLoad);
 }
 
-/** Returns a collector that adds the number of the table to each problem. `clear` removes the problems of this table only. */
-function collectorOf(all: ProblemLines, part: number): ProblemCollector {
+/** Returns a collector that adds the number of the table to each problem, and keeps the table's equal share of all problems. `clear` removes the problems of this table only. */
+function collectorOf(all: ProblemLines, part: number, parts: number): ProblemCollector {
+  const max = Math.floor(all.max / parts);
   let before: number | undefined;
+  const countOwn = (): number => all.count - (before ?? all.count);
   return {
     get count() {
-      return all.count;
+      return countOwn();
     },
-    max: all.max,
-    add: (problem) => all.add({ part, ...problem }),
+    max,
+    add: (problem) => {
+      if (countOwn() < max) all.add({ part, ...problem });
+    },
     clear: () => {
       before ??= all.count;
       all.cutTo(before);

@@ -39,18 +39,37 @@ export function errorOfTables(failed: readonly { table: NamedTable; error: AppEr
     return `Table ${part} of the plan, "${schema}"."${name}": ${error.detail}`;
   });
   const more = failed.length > maxNamed ? [`${failed.length - maxNamed} more tables have problems.`] : [];
-  const ofPart = <Entry extends object>(list: (error: AppError) => readonly Entry[] | undefined) =>
-    failed.flatMap(({ table: { part }, error }) => (list(error) ?? []).map((entry) => ({ part, ...entry })));
-  const errors = ofPart((error) => error.errors);
-  const groups = ofPart((error) => error.errorGroups);
+  const ofPart = <Entry extends object>(
+    list: (error: AppError) => readonly Entry[] | undefined,
+    most?: number,
+  ) => {
+    const lists = failed.map(({ table: { part }, error }) =>
+      (list(error) ?? []).map((entry) => ({ part, ...entry })),
+    );
+    return most === undefined ? lists.flat() : sharedList(lists, most);
+  };
+  const errors = ofPart((error) => error.errors, maxListedProblems);
+  const groups = ofPart((error) => error.errorGroups, maxListedProblems);
   const first = failed[0]!.error;
   return new AppError(first.code, [...named, ...more].join(' '), {
-    errors: errors.length > 0 ? errors.slice(0, maxListedProblems) : undefined,
+    errors: errors.length > 0 ? errors : undefined,
     errorCount: failed.reduce((sum, { error }) => sum + error.errorCount, 0),
-    errorGroups: groups.length > 0 ? groups.slice(0, maxListedProblems) : undefined,
+    errorGroups: groups.length > 0 ? groups : undefined,
     warnings: ofPart((error) => error.warnings),
     headers: first.headers,
     isOutcomeUnknown: first.isOutcomeUnknown,
     cause: first,
   });
+}
+
+/** Joins the beginnings of lists. What a list does not use of its equal share is shared by the longer ones. */
+function sharedList<Entry>(lists: readonly Entry[][], most: number): Entry[] {
+  let left = most;
+  const shares = new Map<Entry[], number>();
+  for (const [index, list] of lists.toSorted((a, b) => a.length - b.length).entries()) {
+    const share = Math.min(list.length, Math.ceil(left / (lists.length - index)));
+    shares.set(list, share);
+    left -= share;
+  }
+  return lists.flatMap((list) => list.slice(0, shares.get(list)));
 }
