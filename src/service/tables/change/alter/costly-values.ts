@@ -83,6 +83,8 @@ const DIGITS_OF_EXPONENT = 131_072;
 /** The digits that a number with an exponent of one or two digits counts as. Ordinary numbers have such exponents: `1e-05`. */
 const DIGITS_OF_SHORT_EXPONENT = 128;
 const MOST_DIGITS = 16 * 1024 * 1024;
+const EXPONENT = String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]`;
+const LONG_EXPONENT = String.raw`${EXPONENT}["\\_0-9]{2}|\\u`;
 /** The maximum number of units is a quarter of that of uploads, because PostgreSQL reads a value several times (to check, compare and convert it) and keeps its texts meanwhile. */
 const MOST_UNITS_HERE = MOST_UNITS / 4;
 
@@ -96,8 +98,31 @@ function isCheap(text: string, cost: ReadingCost): string {
   const structure = cost.isJson
     ? `regexp_replace(${text}, ${quoteLiteral(String.raw`"(?:[^"\\]|\\.)*"`)}, '', 'g')`
     : text;
-  return `(${ofAll.join(' AND ')} AND CASE WHEN octet_length(${text}) <= ${SHORT_BYTES} THEN true ELSE
+  const hasFewDigits = cost.hasNumbers
+    ? `regexp_count(${text}, ${quoteLiteral(LONG_EXPONENT)}) <= ${MOST_DIGITS / 2 / DIGITS_OF_EXPONENT}`
+    : 'true';
+  return `(${ofAll.join(' AND ')} AND CASE WHEN octet_length(${text}) <= ${SHORT_BYTES} THEN true
+  WHEN octet_length(${text}) <= ${bytesAlwaysCheap(cost)} AND ${hasFewDigits} THEN true ELSE
   (SELECT ${limitsOf(cost).join(' AND ')} FROM (SELECT ${structure} AS s, octet_length(${text})::float8 AS bytes OFFSET 0) AS x) END)`;
+}
+
+/**
+ * Returns up to how many bytes a text is within all limits whatever it contains, if its long exponents make at most half of the digits. These are 43 KB
+ * for `jsonb`. To count the parts of a text takes ten times as long as to read it.
+ */
+function bytesAlwaysCheap(cost: ReadingCost): number {
+  const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits, hasXml } = cost;
+  const { keyTime, partTime, wordTime, textTime } = cost;
+  // A byte is at most one part.
+  const units = Math.max(unitsPerByte, partUnits, objectUnits, bracketUnits);
+  const time = keyTime + partTime + 1.5 * wordTime + textTime;
+  const most = Math.min(
+    hasXml ? 4096 : mostBytes,
+    MOST_UNITS_HERE / units,
+    Math.sqrt(MOST_PAIRS / (time * (1 + 1 / 32))),
+    MOST_DIGITS / 2 / (partDigits + DIGITS_OF_SHORT_EXPONENT),
+  );
+  return Math.floor(most);
 }
 
 /** Returns the conditions for a longer text: `x.s` is the text, of JSON without strings, and `x.bytes` its length. */
@@ -122,10 +147,9 @@ function limitsOf(cost: ReadingCost): string[] {
     [wordTime / 2, () => `${count('[,:]')} * least(${count('[,:]')}, 16384)`],
     [textTime, () => pairs(count('[[:alnum:]]+|[^[:ascii:]]'))],
   ]);
-  const exponent = String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]`;
   const digits = sum([
-    [cost.hasNumbers ? DIGITS_OF_EXPONENT : 0, () => count(String.raw`${exponent}["\\_0-9]{2}|\\u`)],
-    [cost.hasNumbers ? DIGITS_OF_SHORT_EXPONENT : 0, () => count(exponent)],
+    [cost.hasNumbers ? DIGITS_OF_EXPONENT : 0, () => count(LONG_EXPONENT)],
+    [cost.hasNumbers ? DIGITS_OF_SHORT_EXPONENT : 0, () => count(EXPONENT)],
     [partDigits, () => `(${commas()} + 1)`],
   ]);
   return [
