@@ -251,6 +251,25 @@ test('the source waits for the sink', async () => {
   assert.equal(sink.rows.length, 900);
 });
 
+test('a sink that takes long gets few rows between two pauses', async () => {
+  const file = memoryFile(Buffer.from(`a\n${'1\n'.repeat(100_000)}`));
+  const source = await openSpreadsheet(
+    file,
+    { columnNames: 'exact', cellErrors: 'problem' },
+    { ...limits, maxRows: 1e9 },
+  );
+  let rows = 0;
+  let most = 0;
+  const sink = { ...recordRows(), column() {}, beginRow: () => void rows++, cell() {} };
+  sink.drain = () => {
+    most = Math.max(most, rows);
+    rows = 0;
+    return Promise.resolve();
+  };
+  await source.read(sink, new AbortController().signal);
+  assert.ok(most > 0 && most <= 2048, `${most}`);
+});
+
 test('other work runs while a long text is read from memory', async () => {
   const bytes = Buffer.alloc(40_000_000, 'some text,123,2024-01-15,"quoted ""text"""\n');
   const file = memoryFile(bytes);

@@ -89,13 +89,13 @@ async function pushSlices(
 ): Promise<number> {
   const decoder = textDecoder(encoding, markBytes);
   let skipped = 0;
+  let size = minSliceBytes;
   for await (const chunk of fileChunks(file, markBytes, signal)) {
     const text = decoder.decode(chunk);
     const skip = Math.min(text.length, dialect.lineBytes - skipped);
     skipped += skip;
     for (let at = skip; at < text.length; ) {
       signal.throwIfAborted();
-      const size = rows.repeatsValues ? minSliceBytes : sliceBytes(scanner.headerFields);
       const end = Math.min(text.length, at + size);
       first.push(text.subarray(at, end));
       at = end;
@@ -103,6 +103,9 @@ async function pushSlices(
       refuseLongRecord(scanner, rows, limits);
       const wait = rows.pause();
       if (wait !== undefined) await wait;
+      // A row with problems takes ten times as long as others, so a slice is long only if those before it took little time.
+      size =
+        wait || rows.repeatsValues ? minSliceBytes : Math.min(2 * size, longestSlice(scanner.headerFields));
     }
   }
   decoder.finish();
@@ -125,12 +128,12 @@ function refuseLongRecord(
 }
 
 /**
- * Returns how many bytes are scanned until the sink is asked whether it must drain. The sink keeps a row for each record, and a record of
+ * Returns how many bytes may be scanned until the sink is asked whether it must drain. The sink keeps a row for each record, and a record of
  * two bytes below a header of 1,600 fields becomes a row of six kilobytes.
  *
  * @param headerFields 0: the header is not known yet
  */
-function sliceBytes(headerFields: number): number {
+function longestSlice(headerFields: number): number {
   const bytes = headerFields === 0 ? minSliceBytes : Math.floor((2 * 1024 * 1024) / headerFields);
   return Math.min(Math.max(bytes, minSliceBytes), maxSliceBytes);
 }
