@@ -51,8 +51,13 @@ export function findValues(rows: OutlineRow[]): Values | undefined {
   const below = rows.slice(first).filter(({ filled }) => filled >= least);
   columns = { ...countColumns(below, firstColumn, lastColumn), firstColumn };
   first = rows.findIndex((row) => isValueRow(row, columns, least));
-  while (first > 1 && hasOnlySigns(rows[first - 1]!, columns)) first--;
-  const last = rows.findLastIndex((row) => isValueRow(row, columns, least) || hasOnlySigns(row, columns));
+  while (
+    first > 1 &&
+    (hasOnlySigns(rows[first - 1]!, columns) || isGappedRow(rows, first - 1, first, columns))
+  )
+    first--;
+  let last = rows.findLastIndex((row) => isValueRow(row, columns, least) || hasOnlySigns(row, columns));
+  while (last > 0 && last + 1 < rows.length && isGappedRow(rows, last + 1, last, columns)) last++;
   return first < 0 || last <= first ? undefined : { first, last, lastColumn, ...columns };
 }
 
@@ -99,6 +104,14 @@ function isValueRow(row: OutlineRow, { firstColumn, typed }: Columns, least: num
     if (kind === LIKE_HEADER || !isLikeHeader(row, at)) hasOthers = true;
   }
   return hasOthers && values >= words && row.filled >= least;
+}
+
+/** Returns whether a row directly above or below a row of values is one, too, although half of its cells are empty. */
+function isGappedRow(rows: OutlineRow[], index: number, beside: number, columns: Columns): boolean {
+  const row = rows[index]!;
+  const isBeside = index < beside ? row.until + 1 === rows[beside]!.row : rows[beside]!.until + 1 === row.row;
+  const used = columns.used.reduce((sum, one) => sum + one, 0);
+  return isBeside && 2 * row.filled >= used && isValueRow(row, columns, 1);
 }
 
 function isLikeHeader({ classes, values }: OutlineRow, at: number): boolean {

@@ -473,3 +473,10 @@ test('values without a header are found below titles, and not below names', asyn
   assert.equal(await found([['Report', 46_000, 'final'], ['Region', 'Sum', 'Sum'], ...values3]), undefined);
   assert.equal(await found([...values3, ['E', 'unknown', 7]]), 'A1:C4');
 });
+
+test('rows of two columns with one number are rows of the table at its begin and its end', async () => {
+  const { table } = await csv(['meter;water', ';34888', '259;66712', '124;', '528;5', '815;', ';56315']);
+  assert.equal(table?.range, 'A1:B7');
+  assert.deepEqual([table.headerRow, table.headerRows], [1, 1]);
+  assert.deepEqual(table.leftOut, []);
+});
