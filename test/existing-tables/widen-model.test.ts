@@ -134,7 +134,11 @@ function wrongNew(sent: string, to: string, found: string | null, isToldTime: bo
         : sameNumber(wanted[at] ?? '', item, false);
     return items.every(isSame) ? undefined : says;
   }
-  if (/^(smallint|integer|bigint|numeric)/.test(to)) return sameNumber(text, found, false) ? undefined : says;
+  if (/^(smallint|integer|bigint|numeric)/.test(to)) {
+    // PostgreSQL 16 and later versions read 0x1F.
+    const number = /^0x/.test(text) ? String(Number(text)) : text;
+    return sameNumber(number, found, false) ? undefined : says;
+  }
   // No type of floating point keeps more than 17 digits, so the number is compared as a double.
   if (/^(double|real)/.test(to)) return Number(text) === Number(found) || text === found ? undefined : says;
   if (/^(text|character)/.test(to)) {
@@ -230,7 +234,7 @@ suite('an upload that may widen columns', () => {
         const outcome = await tryUpload(chosen);
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: Number(process.env.MODEL_CASES ?? sized(30, 300)), endOnFailure: true },
+      { numRuns: Number(process.env.MODEL_CASES ?? sized(20, 200)), endOnFailure: true },
     );
     t.diagnostic(JSON.stringify([...counts]));
   });
