@@ -397,6 +397,10 @@ export interface Part {
   isIncluded: boolean;
   table: string;
   ifExists: Target['ifExists'];
+  /** The columns that the last check has found. */
+  found: { name: string; type: string }[];
+  /** The columns that refer to another table of the load. */
+  links: string[];
 }
 
 /** The result of the dry run of several tables, or why they cannot be loaded. */

@@ -14,6 +14,7 @@ import {
   planText,
   readingOfPart,
   togetherFault,
+  withFound,
   withUniqueNames,
 } from '../derived/together.ts';
 import { plural } from '../derived/words.ts';
@@ -96,7 +97,7 @@ export async function checkTogetherAlone(page: Page): Promise<void> {
 /** Does a dry run of all tables. */
 export async function checkTogether(page: Page): Promise<void> {
   page.set({ checkedPlan: planText(page.state) });
-  await page.remote('togetherCheck', async (signal, progress): Promise<TablesChecked> => {
+  const isDone = await page.remote('togetherCheck', async (signal, progress): Promise<TablesChecked> => {
     try {
       const answer = await sendDry(page, signal, progress, (options) => sendPlan(page, options));
       return { result: 'state' in answer ? tablesIn(answer) : answer, failure: undefined };
@@ -109,8 +110,10 @@ export async function checkTogether(page: Page): Promise<void> {
     }
   });
   const { togetherCheck: found } = page.state;
-  if (found.is === 'ready')
-    page.say(found.value.failure ? 'The check has found problems.' : 'No problems were found.');
+  if (!isDone || found.is !== 'ready') return;
+  const { result } = found.value;
+  if (result) changeTogether(page, (together) => ({ parts: withFound(together, result) }));
+  page.say(result ? 'No problems were found.' : 'The check has found problems.');
 }
 
 /** Loads one of the parts alone, where its columns can be changed and its cells corrected. The others stay chosen. */

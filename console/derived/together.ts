@@ -2,9 +2,11 @@
 import type { PlanFile, PlanOptions, Problem } from '../../client/client.ts';
 import { toJson } from '../../client/exact-json.ts';
 import type { Warning } from '../failure.ts';
+import type { TablesResult } from '../load-outcome.ts';
 import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, Inspection, Part, Reading, State, TablesChecked, Together } from '../state.ts';
 import { firstReading, readingQuery } from './file.ts';
+import { chosenLinks, definitionFor, renaming } from './links.ts';
 import { maxCheckedBytes } from './next-step.ts';
 import { type GroupedProblems, groupProblems } from './problems.ts';
 import { keyOfTable } from './table.ts';
@@ -84,6 +86,8 @@ const emptyPart: Part = {
   isIncluded: false,
   table: '',
   ifExists: 'fail',
+  found: [],
+  links: [],
 };
 
 /** Gives each part a name of its own: the second `orders` becomes `orders_2`. */
@@ -137,12 +141,17 @@ export function planOf(
   files: ChosenFile[],
   together: Together,
 ): Pick<PlanOptions, 'tables' | 'files' | 'password'> {
-  const tables = includedParts(together).map((part) => ({
-    table: part.table,
-    file: nameOfFile(part.file),
-    ...withoutDefaults({ schema: together.schema, if_exists: part.ifExists }),
-    ...readingQuery(readingOfPart(part), 'spreadsheet'),
-  }));
+  const links = chosenLinks(together);
+  const tables = includedParts(together).map((part) => {
+    const definition = definitionFor(part, together.schema, links);
+    return {
+      table: part.table,
+      file: nameOfFile(part.file),
+      ...withoutDefaults({ schema: together.schema, if_exists: part.ifExists }),
+      ...readingQuery(readingOfPart(part), 'spreadsheet'),
+      ...(definition && { definition }),
+    };
+  });
   const used = new Set(tables.map(({ file }) => file));
   const sent = files.flatMap(({ content, name, size }, index): [string, PlanFile][] =>
     used.has(nameOfFile(index)) ? [[nameOfFile(index), { file: content, name, bytes: size }]] : [],
@@ -233,5 +242,15 @@ export function partOutcomes({ result, failure }: TablesChecked, count: number):
       rows: loaded?.load?.rows,
       columns: loaded?.table.columns.length,
     };
+  });
+}
+
+/** Returns the parts with the columns that a check has found. Columns whose names are not those of the file cannot be defined, so they are not kept. */
+export function withFound(together: Together, { tables }: TablesResult): Part[] {
+  const included = includedParts(together);
+  return together.parts.map((part) => {
+    const { table, load } = tables[included.indexOf(part)] ?? {};
+    if (table === undefined || load?.warnings.some(({ code }) => renaming.includes(code))) return part;
+    return { ...part, found: table.columns.map(({ name, type }) => ({ name, type })) };
   });
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Load, Problem } from '../../client/client.ts';
+import { possibleLinks } from '../../console/derived/links.ts';
 import { isPossible, shownStep, stepsOf } from '../../console/derived/steps.ts';
 import {
   checksPlanItself,
@@ -181,6 +182,42 @@ test('problems, warnings and refusals are said at the table that has them', () =
   const [refused, other] = partOutcomes(failure({ code: 'table-exists', detail: taken }), 2);
   assert.deepEqual([refused!.refusal, refused!.isTaken], ['Table exists already.', true]);
   assert.deepEqual([other!.refusal, other!.isTaken], [undefined, false]);
+});
+
+test('a column whose name and type fit the key of another new table can refer to it', () => {
+  const found = { customers: 'id,name', orders: 'no,Customer id,country_no', countries: 'country_no,name' };
+  const parts = Object.entries(found).map(([table, columns], index): Part => {
+    const [part] = partsOf(fileOf(`${table}.csv`), index, inspected(sheet('')), false);
+    return {
+      ...part!,
+      found: columns.split(',').map((name) => ({ name, type: name === 'name' ? 'text' : 'bigint' })),
+    };
+  });
+  const linksOf = (value: Together) =>
+    possibleLinks(value).map(({ column, to, toColumn }) => `${column} → ${to.table}.${toColumn}`);
+  const all = together(parts);
+  assert.deepEqual(linksOf(all), ['Customer id → customers.id', 'country_no → countries.country_no']);
+  assert.deepEqual(linksOf({ ...all, existing: new Set(['["public","customers"]']) }), [
+    'country_no → countries.country_no',
+  ]);
+  const [customers, orders, countries] = all.parts as [Part, Part, Part];
+  const other = { ...customers, found: [{ name: 'id', type: 'text' }] };
+  assert.deepEqual(linksOf({ ...all, parts: [other, orders] }), []);
+
+  const chosen = { ...all, parts: [customers, { ...orders, links: ['Customer id'] }, countries] };
+  const [first, second, third] = planOf([book, book, book], chosen).tables;
+  assert.deepEqual(first!.definition!.constraints, { primary_key: { columns: ['id'] }, foreign_keys: [] });
+  assert.deepEqual(second!.definition!.constraints, {
+    foreign_keys: [
+      {
+        column: 'Customer id',
+        reference_schema: 'public',
+        reference_table: 'customers',
+        reference_column: 'id',
+      },
+    ],
+  });
+  assert.equal(third!.definition, undefined);
 });
 
 test('the steps of several tables are the file, the tables and the load', () => {

@@ -137,6 +137,50 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       { viewport: narrow },
     ));
 
+  test('a column becomes a foreign key to another sheet if its values occur there', () =>
+    service.inPage(async (page) => {
+      const seats = [
+        ['no', 'hall_id', 'Free from'],
+        [1, 7, '31/12/2024'],
+        [2, 9, '30/12/2024'],
+      ];
+      await openTogether(page, {
+        Halls: [
+          ['id', 'name'],
+          [7, 'North'],
+        ],
+        Seats: seats,
+      });
+      await isLoadable(page);
+      const link = part(page, 'Seats').getByLabel('Each hall_id must occur as id in halls');
+      await link.check();
+      await part(page, 'Seats').getByText('1 problem').waitFor();
+      assert.match(await part(page, 'Seats').locator('.notice').innerText(), /Seats!B3 9/);
+      await isAccessible(page, 'a foreign key whose values do not fit');
+      await link.uncheck();
+      await isLoadable(page);
+      seats[2] = [2, 7, '30/12/2024'];
+      await press(page, 'Choose other files');
+      await openTogether(page, {
+        Halls: [
+          ['id', 'name'],
+          [7, 'North'],
+        ],
+        Seats: seats,
+      });
+      await link.check();
+      await loadThem(page);
+      const keys = await service.rows(
+        "SELECT pg_get_constraintdef(oid) AS rule FROM pg_constraint WHERE conrelid IN ('seats'::regclass, 'halls'::regclass) AND contype <> 'n' ORDER BY contype",
+      );
+      assert.deepEqual(keys, [
+        { rule: 'FOREIGN KEY (hall_id) REFERENCES halls(id)' },
+        { rule: 'PRIMARY KEY (id)' },
+      ]);
+      const [first] = await service.rows('SELECT "Free from"::text AS day FROM seats ORDER BY no');
+      assert.equal(first!.day, '2024-12-31');
+    }));
+
   test('two files become two tables under names of their own, and one of them can be loaded alone', () =>
     service.inPage(async (page) => {
       await page.setInputFiles('#file', [

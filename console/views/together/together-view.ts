@@ -1,6 +1,7 @@
 /** The step in which several tables are chosen, checked and loaded together. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
+import { possibleLinks } from '../../derived/links.ts';
 import {
   includedParts,
   isPlanChecked,
@@ -129,12 +130,27 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
             }),
           ),
       ]),
+    links(together, part, (chosen) => actions.changePart(index, { links: chosen })),
     decisionsOf(warnings)
       .filter(({ words }) => !isPlainHeader(words))
       .map(({ words }) => h('p', { class: 'decision' }, data(words))),
     foundWarnings(warnings.filter(isOpen)),
     outcome && foundProblems(outcome),
   ]);
+}
+
+/** Offers the foreign keys to other tables of the load. */
+function links(together: Together, part: Part, onChange: (links: string[]) => void): Child {
+  const possible = possibleLinks(together).filter(({ from }) => from === part);
+  return possible.map(({ column, to, toColumn }) =>
+    h('div', { class: 'decision' }, [
+      checkbox(
+        ['Each ', data(column), ' must occur as ', data(toColumn), ' in ', data(to.table), ' (foreign key)'],
+        part.links.includes(column),
+        (is) => onChange([...part.links.filter((one) => one !== column), ...(is ? [column] : [])]),
+      ),
+    ]),
+  );
 }
 
 /** The header is where everybody expects it, so the page need not say it. */
