@@ -80,4 +80,8 @@ test('a link that cannot be fetched, or that is none, loads nothing and is not s
   const answer = await service.request('POST', '/api/v1/loads', { body });
   const { detail } = assertProblem(answer, 422, 'invalid-parameter');
   assert.match(detail, /^The part linked must be like \{"from_url"/);
+  const long = planForm({ tables }, { sent: 'x\n' });
+  long.append('linked', 'x'.repeat(60_000));
+  const tooLong = await service.request('POST', '/api/v1/loads', { body: long });
+  assert.match(assertProblem(tooLong, 413, 'limit-exceeded').detail, /^The part linked is too long/);
 });

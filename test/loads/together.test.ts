@@ -339,6 +339,12 @@ test('a plan that is too long is refused without waiting for its end', async () 
 test('a plan that makes no sense is refused by the name of what is wrong', async () => {
   const a = { table: 'a', file: 'a' };
   const many = Array.from({ length: 101 }, (_, n) => ({ table: `t${n}`, file: 'a' }));
+  // Deeper ones need more than the stack of a function that calls itself for each level.
+  let deep: unknown = 'x'.repeat(40_000);
+  for (let level = 0; level < 3000; level++) deep = [deep];
+  const odd = {
+    foreign_keys: [{ ...ordersOf().constraints.foreign_keys[0], reference_table: { toString: 1 } }],
+  };
   const cases: [unknown, RegExp, number?][] = [
     [{ tables: [] }, /must be \{"tables"/],
     [{ tables: [a], more: 1 }, /must be \{"tables"/],
@@ -354,6 +360,11 @@ test('a plan that makes no sense is refused by the name of what is wrong', async
     [{ tables: [{ ...a, file: 'b' }] }, /There is no part "a"|file "b" of the plan is missing/],
     [{ tables: [{ ...a, file: 'plan' }] }, /cannot be named "plan"/],
     [{ tables: many }, /limit is 100 tables/, 413],
+    [{ tables: [{ ...a, definition: deep }] }, /MAX_JSON_DEPTH/, 413],
+    [
+      { tables: [{ ...a, definition: { ...ordersOf(), constraints: odd } }] },
+      /must be a string, not an object/,
+    ],
   ];
   for (const [plan, detail, status = 422] of cases) {
     const answer = await service.request('POST', '/api/v1/loads', { body: planForm(plan, { a: 'x\n1\n' }) });

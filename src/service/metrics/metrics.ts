@@ -165,7 +165,7 @@ function watchLines(registry: Registry, lines: Lines): void {
   const registers = [registry];
   const running = new Gauge({
     name: 'tablewright_requests_running',
-    help: 'Requests that have a place in a waiting line: uploads (with inspections), creates, large creates, describes, exports.',
+    help: 'Requests that have a place in a waiting line: uploads (with inspections), creates, large creates, bodies of definitions and plans, describes, exports.',
     labelNames: ['line'],
     registers,
     collect: () => {
@@ -174,7 +174,7 @@ function watchLines(registry: Registry, lines: Lines): void {
   });
   const waiting = new Gauge({
     name: 'tablewright_requests_waiting',
-    help: 'Requests that wait for a place: uploads (with inspections), creates, large creates, describes, exports.',
+    help: 'Requests that wait for a place: uploads (with inspections), creates, large creates, bodies of definitions and plans, describes, exports.',
     labelNames: ['line'],
     registers,
     collect: () => {

@@ -20,6 +20,8 @@ export interface Lines {
   creates: WaitingLine;
   /** The line for creates with a large definition, because reading and checking it takes long. */
   largeCreates: WaitingLine;
+  /** The line for bodies that are held in memory while they arrive (held-body.ts). */
+  bodies: WaitingLine;
   describes: WaitingLine;
   /** The line for exports, which have connections of their own. */
   exports: WaitingLine;
@@ -50,6 +52,9 @@ const maxStreamsPerCaller = 20;
 
 /** The maximum number of exports at the same time, and of the connections that only they use. */
 export const maxExports = 4;
+
+/** The maximum number of large bodies that are held in memory while they arrive. */
+const maxHeldBodies = 32;
 
 /** Definitions over this length are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
@@ -83,6 +88,13 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
     }),
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
+    bodies: new WaitingLine({
+      places: maxHeldBodies,
+      placesPerCaller: placesOfOne(maxHeldBodies),
+      maxWaiting: maxShortWaiting,
+      waitMs: shortWaitMs,
+      refusal: ({ isOwn }) => (isOwn ? tooManyAtOnce() : tooManyBodies()),
+    }),
     describes: shortLine(Math.ceil(left / 2)),
     exports: new WaitingLine({
       places: maxExports,
@@ -195,6 +207,11 @@ function tooManyAtOnce(): AppError {
     "Too many requests of the access token's subject run or wait at the same time. Wait for their answers before you send more.",
     { headers },
   );
+}
+
+function tooManyBodies(): AppError {
+  const detail = 'Too many large definitions and plans are arriving. Try again later.';
+  return new AppError('service-busy', detail, { headers });
 }
 
 function databaseBusy(): AppError {

@@ -3,10 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import Type, { type TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { AppError, type Problem } from '../../../core/errors.ts';
-import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { eventTypes } from '../../events/event.ts';
 import { DefinitionProblems } from '../../tables/definition-problems.ts';
 import { readMembers, reportTo } from '../../tables/read-members.ts';
+import type { AdmittedRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
 import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.ts';
 
 const maxUrlLength = 2048;
@@ -56,11 +57,11 @@ export interface WantedWebhook {
  */
 export async function readWebhookBody(
   request: FastifyRequest,
-  limits: LimitsConfig,
-  stopping: AbortSignal,
+  context: HttpContext,
+  admitted: AdmittedRequest,
 ): Promise<WantedWebhook> {
-  const maxDefinitionBytes = Math.min(limits.maxDefinitionBytes, 1024 * 1024);
-  const text = await readDefinitionText(request, { ...limits, maxDefinitionBytes }, stopping);
+  const maxBytes = Math.min(context.config.limits.maxDefinitionBytes, 1024 * 1024);
+  const text = await readDefinitionText(request, context, admitted, maxBytes);
   const {
     url,
     types = [...eventTypes],

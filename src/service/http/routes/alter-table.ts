@@ -103,15 +103,14 @@ export function alterTableRoute(app: FastifyInstance, context: HttpContext): voi
       const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
       const { schema, name, grants, caller, signal, transaction } = admitted;
       const { limits } = context.config;
-      const text = await readDefinitionText(request, limits, context.stopping);
+      const text = await readDefinitionText(request, context, admitted);
       const { defaultFunctions: extraFunctions, lockTimeoutMs, statementTimeoutMs } = context.config.database;
       const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
       return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
-        const table = await requireDefinition(text, limits);
         let result: AlterResult | undefined;
         const toAnswer = () => answerOf(result!, query.dry_run);
         const options = {
-          ...{ schema, name, table, extraFunctions, lockTimeoutMs, statementTimeoutMs, signal, allow },
+          ...{ schema, name, extraFunctions, lockTimeoutMs, statementTimeoutMs, signal, allow },
           admitSchema: (other: string) => requireSchema(grants, other),
           isDryRun: query.dry_run,
           maxLockMs: query.max_lock_ms,
@@ -129,8 +128,12 @@ export function alterTableRoute(app: FastifyInstance, context: HttpContext): voi
           ...keeper.commitStatements(toAnswer),
           ...(isChanged() ? records.eventStatements([{ type: type(), schema, table: name }]) : []),
         ];
-        await line.use({ caller, table: tableKey({ schema, name }) }, signal, () =>
-          alterTable(context.pool, { ...transaction, beforeCommit }, options),
+        await line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>
+          alterTable(
+            context.pool,
+            { ...transaction, beforeCommit },
+            { ...options, table: await requireDefinition(text, limits) },
+          ),
         );
         const outcome = query.dry_run ? 'checked' : 'committed';
         if (isChanged()) noteChange(request, { outcome, change: result!.isCreated ? 'created' : 'changed' });

@@ -121,15 +121,10 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
   const { records } = context;
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = parseQuery(request.query);
-    const { schema, name, grants, caller, signal, transaction } = await admitTableRequest(
-      request,
-      reply,
-      context,
-      query.schema,
-      'table:create',
-    );
+    const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:create');
+    const { schema, name, grants, caller, signal, transaction } = admitted;
     const { limits } = context.config;
-    const text = await readDefinitionText(request, limits, context.stopping);
+    const text = await readDefinitionText(request, context, admitted);
     const options = {
       schema,
       name,

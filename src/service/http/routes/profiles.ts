@@ -136,13 +136,13 @@ export function saveProfileRoute(app: FastifyInstance, context: HttpContext): vo
     const { profiles, ...admitted } = await admit(request, reply, context, 'profile:manage');
     const { grants, caller, signal } = admitted;
     const address = addressOf(request, grants, shared);
-    const text = await readDefinitionText(request, limits, context.stopping);
-    const extraFunctions = database.defaultFunctions;
-    const content = await readProfileBody(text, limits, { schema: shared ?? 'public', extraFunctions });
+    const text = await readDefinitionText(request, context, admitted);
+    const checked = { schema: shared ?? 'public', extraFunctions: database.defaultFunctions };
     const check = tagCheckOf(request, 'profile') ?? (() => {});
-    const { profile, outcome } = await context.lines.creates.use({ caller }, signal, () =>
-      profiles.save(address, content, grants.subject, check, optionsOf(context, signal)),
-    );
+    const { profile, outcome } = await context.lines.creates.use({ caller }, signal, async () => {
+      const content = await readProfileBody(text, limits, checked);
+      return profiles.save(address, content, grants.subject, check, optionsOf(context, signal));
+    });
     const { name, version } = profile;
     const of = { profile: name, version, ...(shared !== undefined && { sharedWith: shared }) };
     if (outcome !== 'unchanged')

@@ -64,7 +64,6 @@ const documentation = {
 export function renameTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
   const { records } = context;
-  const limits = { ...context.config.limits, maxDefinitionBytes: maxBytes };
   app.patch(
     '/api/v1/table/:table_name',
     { schema: documentation },
@@ -72,7 +71,7 @@ export function renameTableRoute(app: FastifyInstance, context: HttpContext): vo
       const query = parseQuery(request.query);
       const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
       const { schema, name, grants, caller, signal, transaction } = admitted;
-      const text = await readDefinitionText(request, limits, context.stopping);
+      const text = await readDefinitionText(request, context, admitted, maxBytes);
       const { defaultFunctions: extraFunctions, lockTimeoutMs } = context.config.database;
       return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
         const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));

@@ -118,10 +118,11 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     },
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const admitted = await admit(request, reply, context);
+    const { webhooks, grants, caller, signal } = admitted;
     // A webhook gets the same events as the event feed, so it needs the scope of the feed, too.
     requireScope(grants, 'event:read');
-    const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
+    const { url, types, schemas } = await readWebhookBody(request, context, admitted);
     for (const one of schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
     await checkAddress(webhooks, url);
     const { owner, subject } = grants;

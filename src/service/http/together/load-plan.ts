@@ -9,6 +9,8 @@ import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { ProblemLines } from '../../loads/problem-lines.ts';
 import type { FoundProblems } from '../../loads/stored-problems.ts';
+import { holdBody } from '../admission/held-body.ts';
+import { largeDefinitionBytes } from '../admission/lines.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, csvHeaderOfTables, ProblemTable } from '../answers/problem-table.ts';
@@ -57,8 +59,8 @@ export const loadTables: UploadOperation<PlannedQuery> = {
     const { files } = await receivePlan(context, { ...body, fetch: undefined }, signal);
     await files.close();
   },
-  completeBody: async (_context, body, signal) => {
-    const { part, parts, chunks } = await readPlanOf(body.headers, body.chunks(signal), signal);
+  completeBody: async (context, body, signal) => {
+    const { part, parts, chunks } = await readPlanOf(context, body.headers, body.chunks(signal), signal);
     return completePlan(body, chunks(), part, { parts, signal });
   },
 };
@@ -75,12 +77,25 @@ export async function admitPlanRequest(
 ): Promise<Upload> {
   const query = loadTables.parseQuery(request.query);
   const admitted = await admitRequest(request, reply, context, undefined);
-  const { grants, signal } = admitted;
-  const body = bodyOfRequest(request, context, grants);
+  const { grants, caller, signal } = admitted;
+  const { lines } = context;
+  let isHeld = true;
+  const line = {
+    get isFull() {
+      return (isHeld ? lines.bodies : lines.uploads).isFull;
+    },
+  };
+  const body = bodyOfRequest(request, context, grants, line);
   const received = body.chunks(signal);
   // A body whose reading has begun is given up with its answer, so that nothing waits for the rest of it.
   reply.raw.once('close', () => received.return(undefined).catch(() => {}));
-  const { parts, chunks } = await readPlanOf(body.headers, received, signal);
+  const { part, chunks } = await readFirstPart(body.headers, received, planPart, maxPlanBytes, (take) =>
+    holdBody(context, admitted, take),
+  );
+  isHeld = false;
+  const read = () => readPlan(part, context.config.limits, signal);
+  const isLarge = part.length > largeDefinitionBytes;
+  const parts = await (isLarge ? lines.largeCreates.use({ caller }, signal, read) : read());
   await admitPlan(parts, grants, signal);
   const tables = parts.map(({ schema, name: table }) => ({ schema, table }));
   const { schema, name } = parts[0]!;
@@ -100,7 +115,7 @@ export async function admitPlanRequest(
     definition: undefined,
     ...begun,
     body: { ...body, chunks, digest: begun.key?.digest },
-    line: context.lines.uploads,
+    line: lines.uploads,
   };
 }
 
@@ -126,18 +141,19 @@ async function receivePlan(
   body: Upload['body'],
   signal: AbortSignal,
 ): Promise<{ parts: PlannedPart[]; files: PlanFiles }> {
-  const { part, parts, chunks } = await readPlanOf(body.headers, body.chunks(signal), signal);
+  const { part, parts, chunks } = await readPlanOf(context, body.headers, body.chunks(signal), signal);
   return { parts, files: await receiveFiles(context, body, chunks(), part, { parts, signal }) };
 }
 
 /** Reads the plan at the beginning of a form. `chunks` has the form from its beginning. */
 async function readPlanOf(
+  { config }: HttpContext,
   headers: Upload['body']['headers'],
   received: AsyncGenerator<Buffer>,
   signal: AbortSignal,
 ) {
   const { part, chunks } = await readFirstPart(headers, received, planPart, maxPlanBytes);
-  return { part, parts: await readPlan(part, signal), chunks };
+  return { part, parts: await readPlan(part, config.limits, signal), chunks };
 }
 
 interface ReceivedPlan {

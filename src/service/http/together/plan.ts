@@ -3,6 +3,8 @@ import Type, { type TSchema } from 'typebox';
 import { AppError, type Problem } from '../../../core/errors.ts';
 import { pointerTo } from '../../../core/json-pointer.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import type { LimitsConfig } from '../../../core/settings/config.ts';
+import { ArrayFinder } from '../../../readers/json/array-finder.ts';
 import type { SpreadsheetOptions } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import { readDefinition } from '../../loading/inputs/read-definition.ts';
 import { namingTable } from '../../loading/together/problems-of-tables.ts';
@@ -12,6 +14,7 @@ import { admitTable } from '../admission/table-request.ts';
 import { queryParser } from '../query.ts';
 import type { Grants } from '../tokens/auth.ts';
 import { requireUploadScopes } from '../uploads/admit-upload.ts';
+import { scanInTurns } from '../uploads/definition-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { optionsOf } from '../uploads/spreadsheet.ts';
 import { type UploadChoices, uploadChoices } from '../uploads/upload.ts';
@@ -95,8 +98,12 @@ export interface PlannedPart {
  *
  * @throws AppError `invalid-json`, `invalid-parameter` (each error names its table), `invalid-definition` (a key twice), `limit-exceeded`
  */
-export async function readPlan(text: Buffer, signal: AbortSignal): Promise<PlannedPart[]> {
-  const plan = await parsePlan(text);
+export async function readPlan(
+  text: Buffer,
+  limits: LimitsConfig,
+  signal: AbortSignal,
+): Promise<PlannedPart[]> {
+  const plan = await parsePlan(text, limits.maxJsonDepth);
   const tables = Object.keys(plan).length === 1 ? (plan as { tables?: unknown }).tables : undefined;
   if (!Array.isArray(tables) || tables.length === 0)
     throw invalidPlan('', 'The plan must be {"tables": […]}.');
@@ -127,10 +134,12 @@ export async function admitPlan(parts: PlannedPart[], grants: Grants, signal: Ab
   }
 }
 
-async function parsePlan(text: Buffer): Promise<object> {
+async function parsePlan(text: Buffer, maxDepth: number): Promise<object> {
+  const nothing = { maxTableBytes: 0, maxColumns: 0, maxCellBytes: 0, maxRowBytes: 0 };
   try {
-    JSON.parse(text.toString());
-  } catch {
+    await scanInTurns(text, new ArrayFinder({ ...nothing, maxDepth }));
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
     throw new AppError(
       'invalid-json',
       'The part plan is not JSON. Send {"tables": [{"table": …, "file": …}]}.',

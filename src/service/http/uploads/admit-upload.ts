@@ -210,7 +210,7 @@ export function bodyOfRequest(
   request: FastifyRequest,
   { config, lines, addresses }: HttpContext,
   grants: Grants,
-  line = lines.uploads,
+  line: Pick<WaitingLine, 'isFull'> = lines.uploads,
 ): UploadBody {
   const othersWait = () => line.isFull;
   const limits = { ...config.limits, setting: 'MAX_BODY_BYTES', othersWait } as const;

@@ -7,22 +7,37 @@ import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { JsonUploadScanner } from '../../../readers/json/json-upload-scanner.ts';
 import { readDefinition } from '../../loading/inputs/read-definition.ts';
+import { holdBody } from '../admission/held-body.ts';
+import type { AdmittedRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
 import { readBody } from '../wire/request-body.ts';
 
 /**
  * Reads the whole body of a create.
  *
- * @throws AppError `limit-exceeded`, `request-timeout`
+ * @throws AppError `limit-exceeded`, `request-timeout`; the errors of `holdBody`
  */
 export async function readDefinitionText(
   request: FastifyRequest,
-  limits: LimitsConfig,
-  stopping: AbortSignal,
+  context: Pick<HttpContext, 'config' | 'lines' | 'stopping'>,
+  admitted: Pick<AdmittedRequest, 'caller' | 'signal'>,
+  maxBodyBytes = context.config.limits.maxDefinitionBytes,
 ): Promise<Buffer> {
+  const { config, lines, stopping } = context;
+  const othersWait = () => lines.bodies.isFull;
+  const limits = { ...config.limits, maxBodyBytes, setting: 'MAX_DEFINITION_BYTES', othersWait } as const;
+  const body = readBody(request, limits, stopping);
   const chunks: Buffer[] = [];
-  const setting = 'MAX_DEFINITION_BYTES';
-  const body = readBody(request, { ...limits, maxBodyBytes: limits.maxDefinitionBytes, setting }, stopping);
-  for await (const chunk of body) chunks.push(chunk);
+  try {
+    await holdBody(context, admitted, async () => {
+      const { value, done } = await body.next();
+      if (done) return undefined;
+      chunks.push(value);
+      return value.length;
+    });
+  } finally {
+    await body.return(undefined);
+  }
   return Buffer.concat(chunks);
 }
 
@@ -61,14 +76,18 @@ export async function parseDefinitionBody(text: Buffer, limits: LimitsConfig): P
     maxRowBytes: 0,
   };
   const scanner = new JsonUploadScanner(bounds, 'definition');
-  await asDefinitionError(() => scan(text, scanner));
+  await asDefinitionError(() => scanInTurns(text, scanner));
   return scanner.table === undefined ? undefined : readDefinition(scanner.table);
 }
 
 /** How much of a text is scanned in about a millisecond. */
 const sliceBytes = 64 * 1024;
 
-async function scan(text: Buffer, scanner: JsonUploadScanner): Promise<void> {
+/** Scans a whole text. @throws the errors of the scanner */
+export async function scanInTurns(
+  text: Buffer,
+  scanner: Pick<JsonUploadScanner, 'write' | 'end'>,
+): Promise<void> {
   for (let start = 0; start < text.length; start += sliceBytes) {
     if (start > 0) await pauseForOthers();
     scanner.write(text, start, Math.min(start + sliceBytes, text.length));

@@ -124,7 +124,8 @@ export async function readForm(
   const taken: Parts = new Map();
   const busboy = openBusboy(headers, maxPartBytes, maxParts);
   let written = Promise.resolve<undefined>(undefined);
-  const maxBytesOf = (name: string): number => limitsOfParts[name] ?? maxPartBytes;
+  const maxBytesOf = (name: string): number =>
+    limitsOfParts[name] ?? (isFile(name) ? maxSourceBytes : maxPartBytes);
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
     addPart(taken, { names, parameters }, name, take).catch((error) => busboy.destroy(error));
@@ -171,6 +172,7 @@ const maxHeadBytes = 128 * 1024;
 /**
  * Reads the beginning of a form until its first part has ended, which must be this one.
  *
+ * @param hold calls `take` until it returns undefined. Each call takes a chunk, and returns its length
  * @returns the part, and all chunks of the body from its beginning
  * @throws AppError `invalid-multipart`, `invalid-parameter`, `limit-exceeded`
  */
@@ -179,6 +181,7 @@ export async function readFirstPart(
   chunks: AsyncGenerator<Buffer>,
   name: string,
   maxBytes: number,
+  hold: (take: () => Promise<number | undefined>) => Promise<void> = takeAll,
 ): Promise<{ part: Buffer; chunks: () => AsyncGenerator<Buffer> }> {
   const busboy = openBusboy(headers, maxBytes, Number.POSITIVE_INFINITY);
   const first = Promise.withResolvers<Buffer>();
@@ -210,17 +213,19 @@ export async function readFirstPart(
   busboy.on('finish', () => first.reject(partError(name, 'missing-part', `The part ${name} is missing.`)));
   busboy.on('error', (error) => first.reject(asMultipartError(error)));
   const kept: Buffer[] = [];
-  for (let bytes = 0; !isRead; ) {
+  let bytes = 0;
+  await hold(async () => {
     const { value, done } = await chunks.next();
     bytes += value?.length ?? 0;
     // The parser ends a part that is too long, or that never begins, only with the body.
     const isTooLong = bytes > maxBytes + maxHeadBytes;
     if (done) busboy.end();
     else if (isTooLong) first.reject(partTooLong(name, maxBytes));
-    if (done || isTooLong) break;
+    if (done || isTooLong) return undefined;
     kept.push(value);
     await new Promise((resolve) => busboy.write(value, resolve));
-  }
+    return isRead ? undefined : value.length;
+  });
   const part = await settled;
   busboy.removeAllListeners('file').destroy();
   return {
@@ -230,6 +235,10 @@ export async function readFirstPart(
       yield* chunks;
     },
   };
+}
+
+async function takeAll(take: () => Promise<number | undefined>): Promise<void> {
+  while ((await take()) !== undefined);
 }
 
 function unlessEmpty(part: Buffer | undefined): Buffer | undefined {

@@ -13,7 +13,7 @@ export function sentForeignKeys(definition: unknown, tables: ReadonlySet<string>
 /** Returns the key (`tableKey`) of the table to which an entry refers. */
 export function targetOf(entry: unknown): string {
   const { reference_schema: schema, reference_table: table } = (entry ?? {}) as Record<string, unknown>;
-  return tableKey(typeof schema === 'string' ? schema : 'public', String(table));
+  return tableKey(typeof schema === 'string' ? schema : 'public', typeof table === 'string' ? table : '');
 }
 
 /** Returns the definition without these entries of `foreign_keys`. */
