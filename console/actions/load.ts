@@ -3,7 +3,6 @@ import { type Load, ProblemError } from '../../client/client.ts';
 import { newKey } from '../../client/new-key.ts';
 import { sleep } from '../../client/sleep.ts';
 import { isRunning, newLoad } from '../derived/load.ts';
-import { remembered } from '../derived/profiles.ts';
 import type { Failure } from '../failure.ts';
 import { ChangedFileError } from '../file/chosen-file.ts';
 import { endOfAnswer, endOfRefusal, recordOf } from '../load-outcome.ts';
@@ -19,7 +18,6 @@ const recordPauseMs = 250;
 export async function load(page: Page): Promise<void> {
   const { file, inspection } = page.state;
   if (file === undefined || isRunning(page.state.load)) return;
-  page.set((state) => ({ remembered: remembered(state) }));
   const facts = {
     isOfParts: false,
     fileName: file.name,
