@@ -53,8 +53,15 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
       await choose(page, 'when.csv', 'n,when\n1,03/04/2024\n');
       await page.getByText('The file was checked').waitFor();
       assert.equal(await page.locator('#load').count(), 0);
+      // A click on it while the button beside it appears must not begin a load.
+      const sidesOfCheck = async () => {
+        const { x, width } = (await page.locator('#check').boundingBox())!;
+        return [x, x + width];
+      };
+      const before = await sidesOfCheck();
       await press(page, 'Read dates as day, month, year');
       await page.waitForSelector('#load');
+      assert.deepEqual(await sidesOfCheck(), before);
       await press(page, 'Choose another file');
       await choose(page, 'guests.csv', 'No\n1\n');
       await page.getByText('Choose what happens to the existing table.').waitFor();

@@ -146,13 +146,14 @@ function actionBar(state: State, actions: Actions): VNode {
     ]),
     button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
     button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
+    main === 'Load' &&
+      button(['Load into ', data(shortened(state.target.table))], actions.load, { kind: 'main', id: 'load' }),
+    // This button keeps its place when the other one appears, so that a click for the check never begins a load.
     button(main === 'Load' ? 'Check' : main, actions.showCheck, {
-      kind: main === 'Load' ? 'quiet' : 'main',
+      kind: main === 'Load' ? 'plain' : 'main',
       // While the file is read again, the check waits: a field that changes the reading must not make a click on the button lost.
       disabled: fault !== undefined,
       id: 'check',
     }),
-    main === 'Load' &&
-      button(['Load into ', data(shortened(state.target.table))], actions.load, { kind: 'main', id: 'load' }),
   ]);
 }
