@@ -9,6 +9,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
 import { packConsole, toText } from '../../src/service/http/console/pack-console.ts';
+import { joinConsole } from './join-console.ts';
 
 /** The programs of the container image, by their names in the folder. */
 const ofImage = { main: 'src/main.ts', token: 'scripts/token.ts' };
@@ -102,7 +103,7 @@ async function copyOtherFiles(project: string, folder: string): Promise<void> {
   // The parser of expressions looks for its file next to its module, which is here in the bundle.
   const parser = join(project, 'node_modules', 'libpg-query', 'wasm', 'libpg-query.wasm');
   await cp(parser, join(folder, 'libpg-query.wasm'));
-  await writeFile(join(folder, 'console.json'), toText(await packConsole(project)));
+  await writeFile(join(folder, 'console.json'), toText(await joinConsole(await packConsole(project))));
   await mkdir(join(folder, 'docs'));
   for (const file of await readdir(join(project, 'docs'))) {
     if (file.endsWith('.md')) await cp(join(project, 'docs', file), join(folder, 'docs', file));

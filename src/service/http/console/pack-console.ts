@@ -45,14 +45,21 @@ export async function packConsole(root: string): Promise<PackedConsole> {
     [...modules].map(([path, text]) => [path, { type: moduleType, bytes: Buffer.from(text) }]),
   );
   for (const [path, type] of otherFiles) contents.set(path, { type, bytes: readFileSync(join(root, path)) });
+  return packFiles(contents, [...modules.keys()]);
+}
 
+/** @param modules the paths of the modules among the files */
+export async function packFiles(
+  contents: Map<string, Omit<ConsoleFile, 'packed'>>,
+  modules: string[],
+): Promise<PackedConsole> {
   const hash = createHash('sha256');
   const files = new Map<string, ConsoleFile>();
   for (const [path, { type, bytes }] of contents) {
     hash.update(path).update('\0').update(bytes).update('\0');
     files.set(path, { type, bytes, packed: await gzipped(bytes, { level: 9 }) });
   }
-  return { version: hash.digest('base64url').slice(0, 16), files, modules: [...modules.keys()] };
+  return { version: hash.digest('base64url').slice(0, 16), files, modules };
 }
 
 interface StoredFile {
