@@ -6,15 +6,18 @@ export interface MovingProxy {
   port: number;
   /** Leads new connections to another port of this machine. */
   leadTo(port: number): void;
+  /** Ends all connections, and refuses new ones until `leadTo`. */
+  cut(): void;
   /** The ports of the targets of the open connections. */
   targets(): number[];
   stop(): Promise<void>;
 }
 
 export async function startMovingProxy(firstTarget: number): Promise<MovingProxy> {
-  let target = firstTarget;
+  let target: number | undefined = firstTarget;
   const open = new Map<Socket, number>();
   const server = createServer((socket) => {
+    if (target === undefined) return void socket.destroy();
     const onward = connect(target, '127.0.0.1');
     open.set(socket, target);
     socket.pipe(onward).pipe(socket);
@@ -33,6 +36,10 @@ export async function startMovingProxy(firstTarget: number): Promise<MovingProxy
     port: (server.address() as AddressInfo).port,
     leadTo: (port) => {
       target = port;
+    },
+    cut: () => {
+      target = undefined;
+      for (const socket of open.keys()) socket.destroy();
     },
     targets: () => [...open.values()],
     stop: async () => {
