@@ -263,6 +263,14 @@ suite('an answer', () => {
     assert.match(await refuse(dripping, 'link-failed', short), /too slowly/);
   });
 
+  test('an answer in very many tiny chunks is an error, and small chunks are read', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    raw = [head, '1\r\na\r\n'.repeat(100_000), '0\r\n\r\n'];
+    assert.match(await refuse(rawUrl, 'link-failed'), /too many tiny chunks/);
+    raw = [head, `40\r\n${'a'.repeat(64)}\r\n`.repeat(10_000), '0\r\n\r\n'];
+    assert.equal((await fetchText(rawUrl)).text.length, 640_000);
+  });
+
   test('an answer ends when its caller stops', async () => {
     const stopping = new AbortController();
     const reason = new Error('stopped');

@@ -3,6 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { joinSmallChunks } from '../../core/join-small-chunks.ts';
 import { request as requestHttp } from '../../core/node-http.ts';
 import { type AllowedAddresses, RefusedAddress } from './allowed-addresses.ts';
 
@@ -52,10 +53,17 @@ export async function sendRequest(
     answer = response;
     // Without a listener, a connection that breaks before the caller reads would end the process.
     response.on('error', () => {});
+    joinSmallChunks(response, () => request.destroy(new TooTinyChunks()));
     resolve(response);
   });
   request.end(body);
   return promise;
+}
+
+class TooTinyChunks extends Error {
+  constructor() {
+    super('the answer comes in too many tiny chunks');
+  }
 }
 
 /** Returns a look-up function for the connection that returns only these addresses, which were checked before. */
@@ -68,7 +76,7 @@ function lookupIn(addresses: LookupAddress[]): LookupFunction {
 
 /** Describes why there is no answer. It has the error's code instead of its message, because the message may contain an address of a private network. */
 export function connectionFailure(error: unknown): string {
-  if (error instanceof RefusedAddress) return error.message;
+  if (error instanceof RefusedAddress || error instanceof TooTinyChunks) return error.message;
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? `the connection failed (${code})` : 'the connection failed';
 }
