@@ -7,8 +7,8 @@ import { maxExpressionLength, type RawFields, type RawNode } from './parse-sql.t
 const maxDepth = 50;
 /**
  * How often an expression may copy the values of its columns. A value may have 16 MiB, and PostgreSQL keeps each copy until the end of the row.
- * Casts count neither as copies nor as levels, because PostgreSQL adds some when it writes the expression: `(v)::text = 'x'`. Most copy nothing; an
- * upload counts the others (`copiesIn` in postgres/expression-trees.ts).
+ * A cast is no level, and the copy of one value by a cast is not counted, because PostgreSQL adds casts when it writes the expression:
+ * `(v)::text = 'x'`. Most copy nothing; an upload counts one copy for each of the others (`copiesIn` in postgres/expression-trees.ts).
  */
 const maxCopies = 64;
 

@@ -224,7 +224,8 @@ function readCast(reader: Reader, fields: RawFields, depth: number): Value {
   const [, length] = /^\((\d+)\)$/.exec(type.modifiers) ?? [];
   if (/^(bpchar|bit)$/.test(type.name ?? '') && Number(length) > 1000)
     reader.refuse('cannot have a cast to a type that pads its values to more than 1,000 characters', fields);
-  return { ...value, node: { kind: 'cast', argument, type } };
+  const node: ExpressionNode = { kind: 'cast', argument, type };
+  return { ...reader.value(node, [value], fields, Math.max(0, value.size - 1)), size: value.size };
 }
 
 /** Returns the name of a type. PostgreSQL's parser has already read its own spellings, such as `double precision`. */
