@@ -317,6 +317,30 @@ suite('a webhook', () => {
     await service.rows(`DROP TRIGGER note ON ${outbox}.deliveries`);
   });
 
+  test('a webhook is removed although its only delivery changes meanwhile', async () => {
+    const { body } = await create({ url: receiver.url, types: ['load.failed'] });
+    await service.rows(
+      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, next_at)
+       SELECT $1, gen_random_uuid(), '{}', now() + interval '1 day'`,
+      [body.id],
+    );
+    const holder = await service.database.pool.connect();
+    let removing: ReturnType<typeof remove>;
+    try {
+      await holder.query('BEGIN');
+      await holder.query(`UPDATE ${outbox}.deliveries SET attempts = 1 WHERE webhook = $1`, [body.id]);
+      removing = remove(body.id);
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE%deliveries%'
+        AND datname = current_database()`;
+      await until('the lock', async () => (await service.rows(waiting)).length > 0);
+      await holder.query('COMMIT');
+    } finally {
+      holder.release();
+    }
+    assert.equal((await removing).status, 200);
+    assert.equal((await remove(body.id)).status, 404);
+  });
+
   test('a webhook is removed in smaller steps if PostgreSQL cancels a statement that removes many deliveries', async () => {
     const { body } = await create({ url: receiver.url, types: ['load.failed'] });
     await service.rows(`CREATE FUNCTION public.take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -140,8 +140,9 @@ export class Webhooks {
     let atMost = batch;
     await inBatches(1, async () => {
       try {
-        const [, deliveries, webhooks] = await runStatements(pool, queries.deleteWebhook(schema, id, atMost));
-        return webhooks!.rowCount === 0 ? deliveries!.rowCount! : 0;
+        const [, , webhooks] = await runStatements(pool, queries.deleteWebhook(schema, id, atMost));
+        // A delivery that changed meanwhile was not removed, so the number of removed ones does not say whether some are left.
+        return webhooks!.rowCount === 0 && (await this.find(id, owner)) !== undefined ? 1 : 0;
       } catch (error) {
         // On a busy server the statement takes too long.
         if (conditionOf(error) !== 'query_canceled' || atMost === 1) throw error;
