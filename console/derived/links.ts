@@ -23,9 +23,13 @@ export function possibleLinks(together: Together): Link[] {
   const created = parts.filter(isNew);
   return created.flatMap((from) =>
     from.found.flatMap(({ name: column, type }): Link[] => {
+      const [, stem = '', rest] = /^(.+)_([^_]+)$/.exec(identifierOf(column)) ?? [];
       for (const to of created) {
-        const key = to.found.find((one) => one.type === type && isKeyFor(column, to.table, one.name));
-        if (to !== from && key !== undefined) return [{ from, column, to, toColumn: key.name }];
+        // The names of the tables are compared first, because it takes long to compare all columns with all others.
+        if (to === from || !isNamedAfter(to.table, stem)) continue;
+        const names = [rest, `${stem}_${rest}`];
+        const key = to.found.find((one) => one.type === type && names.includes(identifierOf(one.name)));
+        if (key !== undefined) return [{ from, column, to, toColumn: key.name }];
       }
       return [];
     }),
@@ -35,22 +39,23 @@ export function possibleLinks(together: Together): Link[] {
 /** The longest ending of a plural: `customers`, `addresses`, `countries`. */
 const maxEnding = 3;
 
-/** Returns whether a column such as `customer_id` names the column `id` or `customer_id` of the table `customers`. */
-function isKeyFor(column: string, table: string, key: string): boolean {
-  const [, stem = '', rest] = /^(.+)_([^_]+)$/.exec(identifierOf(column)) ?? [];
-  const isOfTable = table.startsWith(stem.replace(/y$/, '')) && table.length - stem.length <= maxEnding;
-  return stem.length > 1 && isOfTable && [rest, `${stem}_${rest}`].includes(identifierOf(key));
+/** Returns whether a column such as `customer_id` or `customer_no`, whose stem is `customer`, names the table `customers`. */
+function isNamedAfter(table: string, stem: string): boolean {
+  return (
+    stem.length > 1 && table.startsWith(stem.replace(/y$/, '')) && table.length - stem.length <= maxEnding
+  );
 }
 
 /** Returns the links that the user has chosen. */
 export function chosenLinks(together: Together): Link[] {
+  if (together.parts.every(({ links }) => links.length === 0)) return [];
   return possibleLinks(together).filter(({ from, column }) => from.links.includes(column));
 }
 
 /** Returns the definition that a part needs for the chosen links; undefined: none. */
 export function definitionFor(part: Part, schema: string, links: Link[]): TableDefinition | undefined {
   const own = links.filter(({ from }) => from === part);
-  const key = links.find(({ to }) => to === part)?.toColumn;
+  const [key, ...others] = new Set(links.filter(({ to }) => to === part).map(({ toColumn }) => toColumn));
   if (own.length === 0 && key === undefined) return undefined;
   return {
     columns: part.found.map(({ name, type }) => ({
@@ -60,6 +65,7 @@ export function definitionFor(part: Part, schema: string, links: Link[]): TableD
     })),
     constraints: {
       ...(key !== undefined && { primary_key: { columns: [key] } }),
+      ...(others.length > 0 && { unique: others.map((column) => ({ columns: [column] })) }),
       foreign_keys: own.map(({ column, to, toColumn }) => ({
         column,
         reference_schema: schema,

@@ -31,6 +31,7 @@ export function byteLength(text: string): number {
 
 /** Shortens a text to a number of bytes of UTF-8 without cutting a character. */
 function shortenedTo(maxBytes: number, text: string): string {
+  if (byteLength(text) <= maxBytes) return text;
   let kept = '';
   let bytes = 0;
   for (const sign of text) {

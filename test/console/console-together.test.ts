@@ -218,6 +218,32 @@ test('a column whose name and type fit the key of another new table can refer to
     ],
   });
   assert.equal(third!.definition, undefined);
+
+  const two = { ...customers, found: ['id', 'no'].map((name) => ({ name, type: 'bigint' })) };
+  const links = ['customer_id', 'customer_no'];
+  const both = { ...orders, links, found: links.map((name) => ({ name, type: 'bigint' })) };
+  const [target] = planOf([book, book], { ...all, parts: [two, both] }).tables;
+  assert.deepEqual(target!.definition!.constraints, {
+    primary_key: { columns: ['id'] },
+    unique: [{ columns: ['no'] }],
+    foreign_keys: [],
+  });
+});
+
+test('the links between tables are found without comparing all columns with all others', () => {
+  const [part] = partsOf(fileOf('t.csv'), 0, inspected(sheet('')), false);
+  let reads = 0;
+  const column = {
+    get name() {
+      reads++;
+      return 'some_column';
+    },
+    type: 'text',
+  };
+  const found = Array.from({ length: 10 }, () => column);
+  const parts = Array.from({ length: 20 }, (_, index): Part => ({ ...part!, table: `t_${index}`, found }));
+  assert.deepEqual(possibleLinks(together(parts)), []);
+  assert.equal(reads, 200);
 });
 
 test('the steps of several tables are the file, the tables and the load', () => {

@@ -1,7 +1,7 @@
 /** The step in which several tables are chosen, checked and loaded together. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
-import { possibleLinks } from '../../derived/links.ts';
+import { type Link, possibleLinks } from '../../derived/links.ts';
 import {
   includedParts,
   isPlanChecked,
@@ -64,6 +64,7 @@ function reading(files: State['togetherFiles'], sentBytes: number): VNode[] {
 function content(state: State, together: Together, actions: Actions): Child {
   const { togetherCheck: check } = state;
   const included = includedParts(together);
+  const possible = possibleLinks(together);
   const checked = isPlanChecked(state) && check.is === 'ready' ? check.value : undefined;
   const outcomes = checked && partOutcomes(checked, included.length);
   const isOfNoPart = outcomes?.every(
@@ -77,9 +78,11 @@ function content(state: State, together: Together, actions: Actions): Child {
       'short',
     ),
     h('ul', { class: 'tables-together', 'aria-label': 'Tables' }, [
-      together.parts.map((part, index) =>
-        partView(state, together, { part, index, outcome: outcomes?.[included.indexOf(part)] }, actions),
-      ),
+      together.parts.map((part, index) => {
+        const outcome = outcomes?.[included.indexOf(part)];
+        const links = possible.filter(({ from }) => from === part);
+        return partView(state, together, { part, index, outcome, links }, actions);
+      }),
     ]),
     check.is === 'failed' &&
       (check.failure.isOfFile ? changedFileBox(check.failure, actions) : failureBox(check.failure)),
@@ -93,6 +96,8 @@ interface Shown {
   index: number;
   /** undefined: it is not checked. */
   outcome: PartOutcome | undefined;
+  /** Its possible links. */
+  links: Link[];
 }
 
 function partView(state: State, together: Together, shown: Shown, actions: Actions): VNode {
@@ -130,7 +135,7 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
             }),
           ),
       ]),
-    links(together, part, (chosen) => actions.changePart(index, { links: chosen })),
+    linkChoices(shown, (chosen) => actions.changePart(index, { links: chosen })),
     decisionsOf(warnings)
       .filter(({ words }) => !isPlainHeader(words))
       .map(({ words }) => h('p', { class: 'decision' }, data(words))),
@@ -140,9 +145,8 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
 }
 
 /** Offers the foreign keys to other tables of the load. */
-function links(together: Together, part: Part, onChange: (links: string[]) => void): Child {
-  const possible = possibleLinks(together).filter(({ from }) => from === part);
-  return possible.map(({ column, to, toColumn }) =>
+function linkChoices({ part, links }: Shown, onChange: (links: string[]) => void): Child {
+  return links.map(({ column, to, toColumn }) =>
     h('div', { class: 'decision' }, [
       checkbox(
         ['Each ', data(column), ' must occur as ', data(toColumn), ' in ', data(to.table), ' (foreign key)'],
