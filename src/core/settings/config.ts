@@ -241,7 +241,7 @@ const declared = {
     maxAnonymousRequestsPerMinute: integer('MAX_ANONYMOUS_REQUESTS_PER_MINUTE', 1_200, [0, 1_000_000_000], 'requests', 'The most requests without a valid token in a minute from the same address (TRUST_PROXY); 0 for no limit. Health checks and the files of the console do not count. Requests with a valid token are never refused because of their address.'),
     bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause in milliseconds that a client may make in the middle of a body.'),
     minBodyBytesPerSecond: integer('MIN_BODY_BYTES_PER_SECOND', KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second that a client must send while the service waits for it. This is checked once in each BODY_IDLE_TIMEOUT_MS; 0 for no limit.'),
-    minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second, averaged over the whole body, while other uploads wait for this one to end; 0 for no limit.'),
+    minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second, averaged over the whole body, while other requests wait for this one to end; 0 for no limit.'),
   },
 };
 

@@ -40,7 +40,7 @@ export function readBody(
  *
  * A client that sends a byte now and then could use a place for uploads forever. So the service adds up the time in which it
  * waits for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check.
- * Pauses of the reader do not count. While other uploads wait for the place, a higher limit applies to the whole body.
+ * Pauses of the reader do not count. While other requests wait for the place, a higher limit applies to the whole body.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  * `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`,
@@ -199,7 +199,7 @@ function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: numb
 function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
-    `${limitDetail('Other uploads wait, and this body arrives too slowly', minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })} Send it again later.`,
+    `${limitDetail('Other requests wait, and this body arrives too slowly', minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })} Send it again later.`,
   );
 }
 

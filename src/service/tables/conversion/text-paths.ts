@@ -103,7 +103,7 @@ function matches(text: string, pattern: string): string {
 
 /**
  * Returns the condition that no object in the JSON text has a key twice: a colon is missing for each key that is removed. Colons in strings are
- * counted on both sides. If the text may have some as escapes (`\\u003a`), only the colons after keys are counted, which is slow.
+ * counted on both sides. If the text may have some as escapes (`\u003a`), only the colons after keys are counted, which is slow.
  */
 function hasSameKeys(json: string, converted: string): string {
   const colons = (text: string) => `octet_length(${text}) - octet_length(replace(${text}, ':', ''))`;
