@@ -123,4 +123,14 @@ test('each cast of a long value counts as a copy', async () => {
     service.post('/table/casts/upload/json?if_exists=append', { data: [{ j: 'x'.repeat(length) }] });
   const { errors } = assertProblem(await load(1_500_000), 422, 'invalid-data');
   assert.equal(errors[0]!.code, 'too-complex');
+  const columns = [...table.columns, { name: 'n', type: 'int' }];
+  const indexes = [{ columns: [{ column: 'n' }], where: expression }];
+  const create = (length: number) =>
+    service.post(`/table/casts_${length}/upload/json`, {
+      table: { columns, indexes },
+      data: [{ n: 1, j: 'x'.repeat(length) }],
+    });
+  assert.equal((await create(500_000)).status, 201);
+  const refused = assertProblem(await create(1_500_000), 422, 'invalid-data');
+  assert.equal(refused.errors[0]!.code, 'too-complex');
 });

@@ -247,10 +247,11 @@ function columnsOf(
   });
 }
 
-/** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls. The indexes are made one after the other. */
+/** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls and casts. The indexes are made one after the other. */
 function copiesOf(sql: string): number {
   const calls = sql.split('(').length - 1;
-  return Math.min(mostCopies, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
+  const casts = sql.split(')::').length - 1;
+  return Math.min(mostCopies + casts, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
 }
 
 async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {
