@@ -134,3 +134,49 @@ test('each cast of a long value counts as a copy', async () => {
   const refused = assertProblem(await create(1_500_000), 422, 'invalid-data');
   assert.equal(refused.errors[0]!.code, 'too-complex');
 });
+
+test('a value that the expressions of a table read as jsonb costs as much as one of jsonb', async () => {
+  const objects = `[${Array(700_000).fill('{}')}]`;
+  const numbers = `[${Array(800_000).fill('1')}]`;
+  const cases: [type: string, expression: string, value: string][] = [
+    ['json', 'j::jsonb IS NOT NULL', objects],
+    ['json', 'to_jsonb(j) IS NOT NULL', objects],
+    ['json', "j::jsonb::text <> 'x'", `[${Array(500).fill('1e131071')}]`],
+    ['json[]', "(j[1] #> '{}')::jsonb IS NOT NULL", `[${objects}]`],
+    ['jsonb', 'j || j || j IS NOT NULL', numbers],
+    ['bigint[]', Array(30).fill('to_jsonb(j) IS NOT NULL').join(' AND '), numbers],
+    ['jsonb', Array(30).fill("jsonb_set(j, '{0}', '1') IS NOT NULL").join(' AND '), numbers],
+  ];
+  for (const [index, [type, expression, value]] of cases.entries()) {
+    const name = `read${index}`;
+    const columns = [{ name: 'j', type }];
+    const table = { columns, constraints: { checks: [{ expression }] } };
+    assert.equal((await service.post(`/table/${name}`, { table })).status, 201, expression);
+    const load = (text: string) =>
+      service.request('POST', `/table/${name}/upload/json?if_exists=append`, {
+        body: `{"data": [{"j": ${text}}]}`,
+        headers: { 'content-type': 'application/json' },
+      });
+    assert.equal((await load('[1]')).status, 200);
+    const { errors } = assertProblem(await load(value), 422, 'invalid-data');
+    assert.equal(errors[0]!.code, 'too-complex', expression);
+  }
+  const indexes = [{ columns: [{ expression: 'j::jsonb IS NOT NULL' }] }];
+  const table = JSON.stringify({ columns: [{ name: 'j', type: 'json' }], indexes });
+  const created = await service.request('POST', '/table/indexed/upload/json', {
+    body: `{"table": ${table}, "data": [{"j": ${objects}}]}`,
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(assertProblem(created, 422, 'invalid-data').errors[0]!.code, 'too-complex');
+  const checks = [{ expression: Array(5).fill("j -> 'a' -> 'b' IS NULL").join(' AND ') }];
+  const read = { columns: [{ name: 'j', type: 'jsonb' }], constraints: { checks } };
+  const loaded = await service.post('/table/parts/upload/json', {
+    table: read,
+    data: [{ j: JSON.parse(numbers) }],
+  });
+  assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
+  await service.rows("CREATE TABLE own (j text CHECK (j::jsonb <> '1'), other text)");
+  const load = (row: object) => service.post('/table/own/upload/json?if_exists=append', { data: [row] });
+  assert.equal((await load({ j: '[]', other: objects })).status, 200);
+  assert.equal(assertProblem(await load({ j: objects }), 422, 'invalid-data').errors[0]!.code, 'too-complex');
+});

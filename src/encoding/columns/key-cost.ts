@@ -1,6 +1,6 @@
 /** Estimates what PostgreSQL needs to sort the parts of a value for an index of the method gin, and for expressions of the table. Measured on PostgreSQL 15. */
 import { type ColumnType, firstOwnOid } from './load-column.ts';
-import { type KeyCost, MOST_UNITS, UNITS_PER_BYTE } from './reading-cost.ts';
+import { addCost, MOST_UNITS, ownCost, type ReadingCost, UNITS_PER_BYTE } from './reading-cost.ts';
 
 /** What the indexes and expressions of a table do with the values of a column. */
 export interface UseOfColumn {
@@ -8,8 +8,8 @@ export interface UseOfColumn {
   isInGin: boolean;
   /** An index or an expression that takes the trigrams of texts (extension pg_trgm) contains it, or may. */
   isInTrigrams: boolean;
-  /** A generated column, an index or a check has an expression that may read it. */
-  isInExpression: boolean;
+  /** How often the expressions of generated columns, indexes and checks make the parts of a `jsonb` from it, by reading a text or by `||`. */
+  jsonCopies: number;
   /** Such an expression may divide texts into words: `to_tsvector(a)`. */
   isSplit: boolean;
   /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
@@ -21,12 +21,11 @@ export interface UseOfColumn {
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isInTrigrams, isInExpression, isSplit, isListed, copies }: UseOfColumn,
-): KeyCost | undefined {
+  { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies }: UseOfColumn,
+): ReadingCost | undefined {
   return [
     isInGin ? costOfKeys(type) : undefined,
-    // An expression may convert `json` to `jsonb`.
-    isInExpression && (type.base ?? type).oid === 114 ? { ...none, keyTime: 1 } : undefined,
+    jsonCopies > 0 ? costOfJson(type, jsonCopies) : undefined,
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
@@ -35,10 +34,13 @@ export function costOfUse(
 }
 
 /** Returns the higher one of each cost. */
-export function higherCost(one: KeyCost | undefined, other: KeyCost | undefined): KeyCost | undefined {
+export function higherCost(
+  one: ReadingCost | undefined,
+  other: ReadingCost | undefined,
+): ReadingCost | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const cost = { ...one };
-  for (const key of Object.keys(one) as (keyof KeyCost)[]) cost[key] = Math.max(one[key], other[key]);
+  addCost(cost, other);
   return cost;
 }
 
@@ -53,7 +55,9 @@ export const trigramFunctions = [
   ),
 ];
 
-const none: KeyCost = { partUnits: 0, unitsPerByte: 0, keyTime: 0, partTime: 0, wordTime: 0, textTime: 0 };
+const none = ownCost(0);
+const JSONB = 3802;
+const ARRAY_OF_JSONB = 3807;
 /** So few copies need no limit. */
 const FEW_COPIES = 2;
 /** A copy takes up to 2.4 bytes for each byte, because `concat` makes its text longer in steps. */
@@ -68,25 +72,38 @@ const MOST_BYTES_OF_LIST = 256 * 1024;
 /** A text has a trigram for each byte. In the worst order they take PostgreSQL half a minute. */
 const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
 
+/** The parts are made for each copy, and when a value of the type `jsonb` is read. */
+function costOfJson(type: ColumnType, copies: number): ReadingCost {
+  const { oid } = type.base ?? type;
+  const times = copies + (oid === JSONB || oid === ARRAY_OF_JSONB ? 1 : 0);
+  const { partUnits, objectUnits, bracketUnits, ...others } = ownCost(JSONB);
+  return {
+    ...others,
+    partUnits: partUnits * times,
+    objectUnits: objectUnits * times,
+    bracketUnits: bracketUnits * times,
+  };
+}
+
 /**
  * Returns what the parts of a value cost in an index of the method gin; undefined: nothing. PostgreSQL sorts all keys of a row, and cannot be
  * interrupted meanwhile. Its sort takes 0.08 comparisons for each pair of elements that are in the worst order, which is up to 2 s at each limit.
  */
-function costOfKeys(type: ColumnType): KeyCost | undefined {
+function costOfKeys(type: ColumnType): ReadingCost | undefined {
   const value = type.base ?? type;
   if (value.kind !== 'array') {
     // Such as `hstore`, which has two keys for each comma. Texts, such as `citext`, have no parts.
     const isOwn = value.oid >= firstOwnOid && value.category !== 'S';
-    return value.oid === 3802 ? { ...none, partTime: 3 } : isOwn ? { ...none, partTime: 12 } : undefined;
+    return value.oid === JSONB ? { ...none, partTime: 3 } : isOwn ? { ...none, partTime: 12 } : undefined;
   }
   const { oid, kind } = value.element!.base ?? value.element!;
   if (fastToCompare.has(oid)) return keys(60_000);
-  const isSimple = oid !== 3802 && kind !== 'other' && (oid < firstOwnOid || kind === 'enum');
+  const isSimple = oid !== JSONB && kind !== 'other' && (oid < firstOwnOid || kind === 'enum');
   // jsonb, ranges, composite values, and types of extensions: `citext` converts both texts for each comparison.
   return isSimple ? keys(20_000, 1024 * 1024) : keys(5000, 128 * 1024);
 }
 
-function keys(most: number, mostBytes = Number.POSITIVE_INFINITY): KeyCost {
+function keys(most: number, mostBytes = Number.POSITIVE_INFINITY): ReadingCost {
   return { ...none, partUnits: MOST_UNITS / most, unitsPerByte: MOST_UNITS / mostBytes };
 }
 

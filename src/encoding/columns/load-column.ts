@@ -1,6 +1,6 @@
 /** The facts of PostgreSQL's catalogue that a load needs about a table's columns. */
 
-import type { KeyCost, ReadingCost } from './reading-cost.ts';
+import type { ReadingCost } from './reading-cost.ts';
 
 /** The first object identifier of objects that users created (FirstNormalObjectId). */
 export const firstOwnOid = 16_384;
@@ -36,7 +36,7 @@ export interface ColumnType {
   /** What PostgreSQL needs to read a text of the type, with its parts. Absent for a type that was not read from the catalogue. */
   cost?: ReadingCost;
   /** What a value costs more because of the indexes and expressions of the table (`costOfUse`). */
-  keyCost?: KeyCost | undefined;
+  keyCost?: ReadingCost | undefined;
   /** For `interval`: the server supports infinite intervals (PostgreSQL 17 or newer). */
   hasInfinity?: boolean;
   /** The input function of the type. Absent if SQL cannot call it, because it returns a pseudo-type (arrays, enums, ranges). */

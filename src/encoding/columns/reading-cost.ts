@@ -136,9 +136,6 @@ export function costOfExtension(name: string): ReadingCost {
   return Object.hasOwn(extensions, name) ? extensions[name]! : free;
 }
 
-/** What a value costs more because of the indexes and the expressions of its table. */
-export type KeyCost = Pick<ReadingCost, 'partUnits' | 'unitsPerByte' | keyof SortCost>;
-
 /** Adds the cost of a part of a type: the highest cost applies to the whole text. */
 export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.partUnits = Math.max(cost.partUnits, part.partUnits);

@@ -18,7 +18,7 @@ export function readingCost(type: ColumnType): reading.ReadingCost | undefined {
   const cost = costOfReading(type);
   if (type.keyCost === undefined) return cost;
   const whole = { ...(cost ?? reading.ownCost(0)) };
-  reading.addCost(whole, { ...reading.ownCost(0), ...type.keyCost });
+  reading.addCost(whole, type.keyCost);
   const { kind, oid } = type.base ?? type;
   // An array of `jsonb` may be sent as a text, in which the JSON is in quotes.
   whole.isJson = (whole.isJson && kind !== 'array') || oid === JSON_TEXT;

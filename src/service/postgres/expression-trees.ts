@@ -67,6 +67,14 @@ export const copiesIn = (tree: string) => `
     pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
     * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) ')) END`;
 
+/**
+ * Returns SQL for how often the expression makes the parts of a `jsonb` from its columns. `->` and `#>` make none, and are left out by the identifiers of
+ * their functions (pg_proc.dat). From texts only casts make them.
+ */
+export const jsonCopiesIn = (tree: string, from: 'texts' | 'others') => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
+    * pg_catalog.regexp_count(${tree}, '(?<!funcid (3478|3215|3217) ):${from === 'texts' ? '' : '(op|func)?'}resulttype (3802|3807) ') END`;
+
 /** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */
 const harmlessFunctions = '1574|1299|3432';
 const plainNodes =

@@ -17,7 +17,7 @@ import { mostCopies } from '../../postgres/expression-trees.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
 import { runAndUndo, runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
-import { quoteQualified, randomName } from '../../postgres/sql.ts';
+import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { conditionOf, isRefusalOfData } from '../../postgres/sqlstate.ts';
 import { findRelation } from '../../tables/catalog/relations.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
@@ -231,14 +231,19 @@ function columnsOf(
     isInTrigrams:
       sqls.some((sql) => /similarity|OPERATOR\([^)]*(%|<->)/.test(sql)) ||
       indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
-    isInExpression: sqls.length > 0,
     isSplit: splittingFunctions.some(calls),
     isListed: calls(listingFunction),
     copies: Math.max(0, ...indexSqls.map(copiesOf)),
   };
+  const jsonCopiesOf = (name: string) =>
+    Math.max(0, ...indexSqls.filter((sql) => makesJson.test(sql) && sql.includes(name)).map(copiesOf));
   return columns.map((column) => {
     const { type, name } = column;
-    const keyCost = costOfUse(type, { isInGin: isComputed || inGin.has(name), ...use });
+    const keyCost = costOfUse(type, {
+      isInGin: isComputed || inGin.has(name),
+      jsonCopies: typesOfJson.has((type.base ?? type).oid) ? jsonCopiesOf(quoteIdentifier(name)) : 0,
+      ...use,
+    });
     return {
       ...column,
       ...(name === distribution && { isNullable: false }),
@@ -246,6 +251,10 @@ function columnsOf(
     };
   });
 }
+
+/** `json`, `jsonb` and their arrays (pg_type.dat), and SQL that may make the parts of their values anew. */
+const typesOfJson = new Set([114, 199, 3802, 3807]);
+const makesJson = /json|\|\|\)|-\)/;
 
 /** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls and casts. The indexes are made one after the other. */
 function copiesOf(sql: string): number {

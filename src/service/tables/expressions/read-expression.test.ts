@@ -15,7 +15,8 @@ function typeNamed(name: string, oid: number, category: string): CatalogType {
 const text = typeNamed('text', 25, 'S');
 const integer = typeNamed('int4', 23, 'N');
 const date = typeNamed('date', 1082, 'D');
-const tags = typeNamed('_text', 1009, 'A');
+const tags = typeNamed('text', 1009, 'A');
+const dates = typeNamed('date', 1182, 'A');
 const jsonb = typeNamed('jsonb', 3802, 'U');
 const citext = { ...typeNamed('citext', 20_000, 'S'), schema: 'public' };
 const types = [
@@ -23,6 +24,8 @@ const types = [
   integer,
   date,
   jsonb,
+  tags,
+  dates,
   citext,
   typeNamed('varchar', 1043, 'S'),
   typeNamed('interval', 1186, 'T'),
@@ -47,8 +50,11 @@ const names: ExpressionNames = {
     ['c', citext],
     ['A b', text],
   ]),
-  findType: ({ name, spelling }) =>
-    types.find((type) => type.name === (name ?? spelling?.replace('pg_catalog.', ''))),
+  findType: ({ name, spelling, isArray }) =>
+    types.find(
+      (type) =>
+        type.name === (name ?? spelling?.replace('pg_catalog.', '')) && (type.category === 'A') === isArray,
+    ),
   function: ({ name }) => ({ schema: 'public', name }),
   sequence: (sequence) => `"public"."${sequence}"`,
   ofExtensions,
@@ -72,6 +78,8 @@ async function write(expression: string, use: ExpressionUse = 'check'): Promise<
 
 /** Expressions, and how they are written: `@(` is OPERATOR("pg_catalog". and the schema pg_catalog is left out. */
 const written: [string, string][] = [
+  ['array_cat(t, u)::text[] IS NULL', '(("array_cat"("t", "u"))::"text"[] IS NULL)'],
+  ["'{2026-11-28}'::date[] IS NULL", `(('{2026-11-28}')::"date"[] IS NULL)`],
   [`a > 'x' -- it's`, `("a" @(>) 'x')`],
   ['"A b" /* ; */ <> $q$\'$q$', `("A b" @(<>) '''')`],
   [`a = U&'\\0041' || E'\\\\'`, `("a" @(=) ('A' @(||) E'\\\\'))`],
@@ -179,6 +187,10 @@ const refused: [string, RegExp][] = [
   ['a::char(2000) = a', /pads/],
   ['a::date > d', /text of each row as date/],
   ["(j ->> 'x')::jsonb IS NULL", /text of each row as jsonb/],
+  ["jsonb_extract_path_text(j, 'x')::jsonb IS NULL", /text of each row as jsonb/],
+  ['t::date[] IS NULL', /text of each row as date/],
+  ['array_cat(t, u)::date[] IS NULL', /text of each row as date/],
+  ['ARRAY[a]::date[] IS NULL', /text of each row as date/],
   ['t @> u', /two arrays/],
   ['a OPERATOR(public.=) a', /no extension has/],
   ['a OPERATOR(public.==>) a', /cannot have the operator/],

@@ -59,7 +59,7 @@ function sqlOf(
       return callSql(node, names, node.arguments.map(write));
     case 'cast': {
       const type = names.findType(node.type)!;
-      if (!isReadFast(type) && mayBeText(node.argument, names))
+      if (readsSlowly(type, node.argument, names))
         throw new RefusedExpression(`cannot read the text of each row as ${type.display}`);
       return `(${write(node.argument)})::${typeSql(node.type, type)}`;
     }
@@ -171,22 +171,36 @@ function categoryOf(node: ExpressionNode, names: ExpressionNames): string | unde
 
 /** Refuses a comparison of the elements of two arrays of a row, each of which may have a million. PostgreSQL cannot be interrupted in it. */
 function refuseTwoArrays(left: ExpressionNode, right: ExpressionNode, names: ExpressionNames): void {
-  const mayBeLong = (node: ExpressionNode) => {
-    let hasColumn = false;
-    visitExpression(node, ({ kind }) => {
-      hasColumn ||= kind === 'column';
-    });
-    return hasColumn && [undefined, 'A'].includes(categoryOf(node, names));
-  };
+  const mayBeLong = (node: ExpressionNode) =>
+    dependsOnRow(node) && [undefined, 'A'].includes(categoryOf(node, names));
   if (mayBeLong(left) && mayBeLong(right))
     throw new RefusedExpression('compares the elements of two arrays of a row');
+}
+
+function dependsOnRow(node: ExpressionNode): boolean {
+  let hasColumn = false;
+  visitExpression(node, ({ kind }) => {
+    hasColumn ||= kind === 'column';
+  });
+  return hasColumn;
 }
 
 /** The types whose values PostgreSQL reads from any text in little time and memory (pg_type.dat): bool, bytea, numbers, uuid, addresses, bits. */
 const typesReadFast = [16, 17, 18, 20, 21, 23, 26, 650, 700, 701, 790, 829, 869, 1560, 1562, 1700, 2950];
 
-function isReadFast({ baseOid, category }: CatalogType): boolean {
-  return category === 'S' || typesReadFast.includes(baseOid);
+/** The arrays of such types and of texts. `numeric[]` is none of them, because its text may be much longer than those of its elements. */
+const arraysReadFast = [
+  1000, 1001, 1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1028, 651, 791, 1040, 1041, 1561,
+  1563, 2951,
+];
+
+/** Returns whether PostgreSQL may read texts of the row for the cast, as a type that takes much time or memory. */
+function readsSlowly(type: CatalogType, argument: ExpressionNode, names: ExpressionNames): boolean {
+  const { baseOid, category } = type;
+  if (category === 'S' || typesReadFast.includes(baseOid)) return false;
+  if (mayBeText(argument, names)) return true;
+  if (category !== 'A' || arraysReadFast.includes(baseOid)) return false;
+  return dependsOnRow(argument) && typeIdOf(argument, names) !== baseOid;
 }
 
 /** Returns whether the value may be a text that depends on the row. */
@@ -202,7 +216,9 @@ function mayBeText(node: ExpressionNode, names: ExpressionNames): boolean {
     case 'call': {
       if (node.from === 'extension') return typeIdOf(node, names) === TEXT;
       const rule = functionRules.get(node.name.name) ?? rulesOfDefaults.get(node.name.name);
-      return node.from === 'setting' || (!rule?.isSmall && !/json|array|range/.test(node.name.name));
+      return (
+        node.from === 'setting' || (!rule?.isSmall && !/(json|array|range)(?!.*_text$)/.test(node.name.name))
+      );
     }
     case 'form':
       return node.isElement === true || node.values.some((value) => mayBeText(value, names));

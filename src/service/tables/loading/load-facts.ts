@@ -12,6 +12,7 @@ import {
   callsOneOf,
   copiesIn,
   isShortExpression,
+  jsonCopiesIn,
   mostCopies,
   treeBytes,
 } from '../../postgres/expression-trees.ts';
@@ -107,6 +108,10 @@ const isIndexed = (condition: string) => `(attlen = -1 AND EXISTS (
 /** Returns SQL for whether an expression of which this is true may read the column. */
 const mayReach = (fact: string) => `(attlen = -1 AND (SELECT coalesce(bool_or(${fact}), false) FROM trees))`;
 
+/** SQL for whether the expression `e` may read the column, also as a part of a generated column. */
+const mayRead =
+  '(attnum = ANY (e.columns) OR EXISTS (SELECT FROM trees g WHERE g.target = ANY (e.columns) AND attnum = ANY (g.columns)))';
+
 /** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
 const columnFacts = `
   'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
@@ -127,11 +132,12 @@ const columnFacts = `
   'isGenerated', attgenerated <> '',
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
   'isInTrigrams', ${isIndexed(hasTrigrams('i'))} OR ${mayReach('compares')},
-  'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', ${mayReach('splits')},
+  'jsonCopies', CASE WHEN attlen = -1 THEN (SELECT coalesce(sum(CASE WHEN atttypid IN (25, 1042, 1043) THEN e.json_of_texts ELSE e.json_copies END), 0) FROM trees e WHERE ${mayRead}) ELSE 0 END::float8,
+  'isSplit', ${mayReach('splits')},
   'isListed', ${mayReach('lists')}, 'copies', CASE WHEN attlen = -1 THEN (
     -- A generated column may be that much longer.
     SELECT coalesce(sum(e.copies * CASE WHEN attnum = ANY (e.columns) THEN 1 ELSE ${mostCopies} END), 0) FROM trees e
-    WHERE attnum = ANY (e.columns) OR EXISTS (SELECT FROM trees g WHERE g.target = ANY (e.columns) AND attnum = ANY (g.columns))) ELSE 0 END::float8,
+    WHERE ${mayRead}) ELSE 0 END::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
@@ -181,7 +187,8 @@ attributes AS (
 -- The expressions that may read the columns, and whether they call a function that divides texts.
 trees AS (
   SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
-    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies, e.target, e.columns
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
+    ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns
   FROM relation r CROSS JOIN LATERAL (
     SELECT d.adbin::text AS tree, d.adnum AS target, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid

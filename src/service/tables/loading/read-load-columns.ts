@@ -68,7 +68,7 @@ function toLoadColumn(
     isInTextTree,
     isInGin,
     isInTrigrams,
-    isInExpression,
+    jsonCopies,
     isSplit,
     isListed,
     copies,
@@ -79,7 +79,7 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, isInExpression, isSplit, isListed, copies });
+  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);

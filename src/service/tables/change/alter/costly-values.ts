@@ -48,7 +48,7 @@ export function costlyColumns(
 
 function costOf({ cost = ownCost(0) }: ColumnType, keyCost: ColumnType['keyCost']): ReadingCost {
   const whole = { ...cost };
-  if (keyCost !== undefined) addCost(whole, { ...ownCost(0), ...keyCost });
+  if (keyCost !== undefined) addCost(whole, keyCost);
   return whole;
 }
 
