@@ -104,3 +104,11 @@ test('with values=natural a column that one value made text is named, with the t
     'Column "price" became text because of "4,5O" in B5; every value above it is a number (numeric).',
   ]);
 });
+
+test('with values=natural a wrong date is named, too, if the dates above it fit several orders', async () => {
+  const csv = 'day\n01.02.2026\n02.02.2026\n03.02.2026\n31.02.2026\n13.02.2026\n';
+  const answer = await service.upload('/table/mixed_open/upload/excel?values=natural', Buffer.from(csv));
+  assert.deepEqual(mixed(answer), [
+    'Column "day" became text because of "31.02.2026" in A5; every value above it is a date (date).',
+  ]);
+});

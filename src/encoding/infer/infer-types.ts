@@ -18,7 +18,7 @@ import { shortenBytes } from '../problems/problems.ts';
 import { englishWords, type LanguageWords } from '../text-reading/natural/language-words.ts';
 import { ANY_CLASS, EXACT, MIXED, NOTHING, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classify, classifyMoment } from './cell-class.ts';
-import { ALL_FORMS, COMMA_FORMS } from './form-bits.ts';
+import { ALL_FORMS, COMMA_FORMS, DATE_FORMS } from './form-bits.ts';
 import type { ShortYearSighting } from './natural-facts.ts';
 import type { NaturalReading } from './natural-type.ts';
 import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
@@ -385,11 +385,11 @@ export class TypeInference implements CellSink {
     const before = this.#readings[column];
     this.#noteReading(column, forms);
     const rows = this.#rowCount - (this.#firstValues[column]?.rowCount ?? this.#rowCount);
-    if (left === 0 && before !== undefined && rows >= FEW)
-      this.#turns[column] = {
-        first: { row: this.#row, value: shortenBytes(bytes, start, end) },
-        type: before.type,
-      };
+    if (left !== 0 || rows < FEW) return;
+    // The dates above may fit several orders, such as 03/04/2026. The type is the same in each order.
+    const above = before ?? this.#textForms.naturalReading(column, forms, DATE_FORMS);
+    const first = { row: this.#row, value: shortenBytes(bytes, start, end) };
+    if (above !== undefined) this.#turns[column] = { first, type: above.type };
   }
 
   /** Decides again how a column is read if a value has changed the facts about it. @param forms the forms before the value */
