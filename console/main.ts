@@ -65,7 +65,12 @@ addEventListener('paste', ({ target, clipboardData }) => {
   if (clipboardData && !isField) actions.paste(clipboardData);
 });
 // Without this, a file that is dropped outside its field would replace the page.
-for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
+addEventListener('dragover', (event) => event.preventDefault());
+addEventListener('drop', (event) => {
+  const isTaken = event.defaultPrevented;
+  event.preventDefault();
+  if (!isTaken) actions.dropFiles([...(event.dataTransfer?.files ?? [])]);
+});
 addEventListener('beforeunload', (event) => {
   if (losesWork(store.state) || losesDraft(store.state)) event.preventDefault();
 });

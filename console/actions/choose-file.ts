@@ -5,7 +5,7 @@ import { shownStep } from '../derived/steps.ts';
 import { targetOf } from '../derived/target.ts';
 import { namesInZip } from '../file/names-in-zip.ts';
 import { pastedFile } from '../file/pasted-file.ts';
-import { openFile } from './file.ts';
+import { forgetFile, openFile } from './file.ts';
 import type { Page } from './page.ts';
 import { openTogether } from './together.ts';
 
@@ -19,6 +19,18 @@ export async function chooseFiles(page: Page, files: File[]): Promise<void> {
   const isTogether = others.length > 0 || (await namesInZip(first)).length > 1;
   if (isTogether) await openTogether(page, files.map(chosenFile));
   else chooseFile(page, first);
+}
+
+/** Takes files that the user drops beside the place for them: on the first step, or after a load that has loaded all rows. */
+export async function dropFiles(page: Page, files: File[]): Promise<void> {
+  const { route, session, load } = page.state;
+  if (session.token === undefined || route.page !== 'load' || files.length === 0) return;
+  const outcome = load?.outcome;
+  const isAllLoaded =
+    outcome?.is === 'tables-loaded' ||
+    (outcome?.is === 'loaded' && (outcome.result.load.rows_left_out ?? 0) === 0);
+  if (isAllLoaded && shownStep(page.state) === 'load') forgetFile(page);
+  if (shownStep(page.state) === 'file') await chooseFiles(page, files);
 }
 
 /** @param otherFiles the names of the files that came with it and are not taken */

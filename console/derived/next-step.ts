@@ -71,7 +71,7 @@ export function nextStep(state: State): { words: string; button: string } {
     `${plural(rows, 'row')} would be added`,
     ...(updated > 0 ? [`${plural(updated, 'row')} updated`] : []),
   ].join(', ');
-  const words = `The file was checked: ${counts} to ${state.target.schema}.${state.target.table}.`;
+  const words = `Checked: ${counts} to ${state.target.schema}.${state.target.table}.`;
   const isAll = skipped + leftOut === 0;
   return { words, button: isAll && keepsAllRows(state) && !isAsked(state) ? 'Load' : 'Check' };
 }

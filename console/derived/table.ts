@@ -37,7 +37,10 @@ export function keyOfTable({ schema, name }: TableName): string {
 
 /** Returns the newest time of each table. @param loads the newest first */
 export function loadTimes(loads: ListedLoad[]): LoadTimes {
-  return new Map(loads.toReversed().map(({ table, created_at: at }) => [keyOfTable(table), at]));
+  const times = loads.toReversed().flatMap(({ table, parts, created_at: at }) => {
+    return (parts ?? [table]).map((part): [string, string] => [keyOfTable(part), at]);
+  });
+  return new Map(times);
 }
 
 /** Returns the tables whose name has the text, in the wanted order. Tables without a value are last. */

@@ -117,8 +117,11 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
     result ? passed(state, result.load, actions) : h('div', null),
     failure ? problems(state, found, actions) : h('div', null),
     correctionsView(state, isStale || isCheckedAgain, actions) ?? h('div', null),
-    warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice) ??
-      h('div', null),
+    h(
+      'div',
+      null,
+      warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
+    ),
     (result && differenceView(state, result.load, actions)) ?? h('div', null),
     h('div', { class: 'action-bar' }, [
       h('div', { class: 'action-text' }, [

@@ -47,7 +47,7 @@ export function fileView(
         dropPlace(actions.chooseFiles, 'Drop a file here, or choose one', 'file', !isTargetChosen),
         mayUseLinks(session.scopes) && linkField(actions.chooseLink),
       ]),
-      whatFollows(actions),
+      whatFollows(isTargetChosen, actions),
     ]),
     file &&
       inspection.is === 'busy' &&
@@ -98,7 +98,7 @@ function linkField(chooseLink: (link: string) => void): VNode {
 }
 
 /** Says what will happen to a file, and offers an example. */
-function whatFollows(actions: Actions): VNode {
+function whatFollows(isTargetChosen: boolean, actions: Actions): VNode {
   return h('aside', { class: 'follows', 'aria-labelledby': 'follows-title' }, [
     h('h2', { id: 'follows-title' }, 'What happens'),
     h('ol', null, [
@@ -109,11 +109,12 @@ function whatFollows(actions: Actions): VNode {
     h('p', null, [
       'You can also paste (Ctrl+V) cells that you have copied in a spreadsheet program, or the text of a CSV or JSON file.',
     ]),
-    h(
-      'p',
-      null,
-      'The sheets of a workbook, several files or those in a zip file become several tables at once.',
-    ),
+    !isTargetChosen &&
+      h(
+        'p',
+        null,
+        'The sheets of a workbook, several files or those in a zip file become several tables at once.',
+      ),
     h('p', null, [
       'No file at hand? ',
       button('Try an example', actions.tryExample, { kind: 'quiet' }),
@@ -160,6 +161,10 @@ export function dropPlace(
       onChange: ({ currentTarget }) => choose(currentTarget.files),
     }),
     h('span', { class: 'drop-title' }, title),
-    h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .parquet  .csv  .tsv  .json  .ndjson'),
+    h(
+      'span',
+      { class: 'drop-kinds' },
+      '.xlsx  .xls  .xlsb  .ods  .parquet  .csv  .tsv  .json  .ndjson  .zip',
+    ),
   ]);
 }

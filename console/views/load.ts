@@ -157,6 +157,7 @@ function loaded(
   return [
     h('h1', null, 'Loaded'),
     h('p', { class: 'lead' }, [
+      load.sheet !== undefined && ['The sheet ', data(load.sheet), ' of '],
       data(fileName),
       ' is in the table ',
       h('a', { href: link }, [data(`${schema}.${name}`)]),

@@ -1,8 +1,8 @@
-/** The warnings of the service, grouped by kind, with buttons for what the user may choose. */
+/** What the service has decided by itself, in one line each, and its warnings, grouped by kind, with buttons for what the user may choose. */
 import type { VNode } from 'preact';
 import type { OfferedChoice } from '../derived/choices.ts';
 import { hashOf } from '../derived/routes.ts';
-import { type Decision, titleOf, warningWords } from '../derived/warnings.ts';
+import { decisionsOf, isOpen, titleOf, warningWords } from '../derived/warnings.ts';
 import type { Warning } from '../failure.ts';
 import { h } from '../h.ts';
 import type { Reading } from '../state.ts';
@@ -16,8 +16,20 @@ const maxUnfolded = 3;
 /** The warning that the same file was loaded before comes first: rows may be added twice. */
 const isSameFile = ({ code }: Warning): boolean => code === 'same-file';
 
-/** @param choicesOf returns the choices that the page offers for a warning */
+/**
+ * @param choicesOf returns the choices that the page offers for a warning
+ * @param onUndo undefined: what was decided cannot be undone here
+ */
 export function warningList(
+  warnings: Warning[],
+  choicesOf: (warning: Warning) => OfferedChoice[],
+  onChoice: (choice: OfferedChoice) => void,
+  onUndo?: (change: Partial<Reading>) => void,
+): Child {
+  return [decisionList(warnings, onUndo), openWarnings(warnings.filter(isOpen), choicesOf, onChoice)];
+}
+
+function openWarnings(
   warnings: Warning[],
   choicesOf: (warning: Warning) => OfferedChoice[],
   onChoice: (choice: OfferedChoice) => void,
@@ -57,15 +69,15 @@ function folded(code: string, warnings: Warning[]): VNode {
   ]);
 }
 
-/** What the service has decided by itself, each with a button that undoes it. */
-export function decisionList(decisions: Decision[], onUndo: (change: Partial<Reading>) => void): VNode[] {
-  return decisions.map(({ words, undo }) =>
+function decisionList(warnings: Warning[], onUndo?: (change: Partial<Reading>) => void): VNode[] {
+  return decisionsOf(warnings).map(({ words, undo }) =>
     h('p', { class: 'decision' }, [
       data(words),
-      undo !== undefined && [
-        ' ',
-        button('Undo', () => onUndo(undo), { kind: 'tiny', 'aria-label': `Undo: ${words}` }),
-      ],
+      undo !== undefined &&
+        onUndo !== undefined && [
+          ' ',
+          button('Undo', () => onUndo(undo), { kind: 'tiny', 'aria-label': `Undo: ${words}` }),
+        ],
     ]),
   );
 }

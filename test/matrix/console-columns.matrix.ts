@@ -36,7 +36,7 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
       await page.getByText('Rows 1 and 2 were joined for each column').waitFor();
       await page.getByText('“day” as dates in the order day/month/year').waitFor();
       await page.waitForSelector('#load');
-      await page.getByText('The file was checked: 2 rows would be added to public.paid.').waitFor();
+      await page.getByText('Checked: 2 rows would be added to public.paid.').waitFor();
       assert.equal(await page.getByText('header_row').count(), 0);
       await isAccessible(page, 'checked columns');
       await load(page);
@@ -51,7 +51,7 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
     service.inPage(async (page) => {
       await service.rows('CREATE TABLE guests (guest_no bigint PRIMARY KEY); INSERT INTO guests VALUES (1)');
       await choose(page, 'when.csv', 'n,when\n1,03/04/2024\n');
-      await page.getByText('The file was checked').waitFor();
+      await page.getByText('Checked:').waitFor();
       assert.equal(await page.locator('#load').count(), 0);
       // A click on it while the button beside it appears must not begin a load.
       const sidesOfCheck = async () => {

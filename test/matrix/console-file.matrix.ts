@@ -153,6 +153,28 @@ describe('the first step of the console', { skip: noBrowser }, () => {
       assert.equal(await notice.count(), 0);
     }));
 
+  test('a file that is dropped beside the place is taken, also after a load that has loaded all rows', () =>
+    service.inPage(async (page) => {
+      const drop = (name: string): Promise<void> =>
+        page.evaluate(`{
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(['Report\\n\\na;b\\n1;x\\n2;y\\n3;z\\n'], '${name}'));
+          const event = new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true });
+          document.querySelector('main').dispatchEvent(event);
+        }`);
+      await drop('beside.csv');
+      await page.waitForSelector('.columns-step .grid-row');
+      await drop('not taken.csv');
+      await page.getByText('Checked: 3 rows would be added to public.beside.').waitFor();
+      assert.equal(await titleOf(page), 'beside.csv');
+      await load(page);
+      await page.locator('p.decision', { hasText: 'The file was read with semicolons' }).waitFor();
+      assert.equal(await page.locator('.notice.warn').count(), 0);
+      await drop('next.csv');
+      await page.waitForSelector('.columns-step .grid-row');
+      assert.equal(await titleOf(page), 'next.csv');
+    }));
+
   test('the first step is accessible and as wide as the steps above it, in every window', async () => {
     for (const width of [360, 1280, 3840]) {
       await service.inPage(

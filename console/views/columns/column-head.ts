@@ -135,7 +135,8 @@ function rules({ columns }: State, column: ColumnPlan, index: number, actions: A
 
 /** Says why the column has its type. */
 function reasonLine({ type, inferredType, reason }: ColumnPlan, warning: string | undefined): VNode {
-  const words = type === inferredType ? (warning ?? reason) : `chosen by you, not ${inferredType} ${reason}`;
+  const found = warning === undefined ? ` ${reason}` : '';
+  const words = type === inferredType ? (warning ?? reason) : `chosen by you, not ${inferredType}${found}`;
   return h('span', { class: 'head-reason', title: words }, [
     warning !== undefined && type === inferredType && h('span', { class: 'warn-text' }, 'warning: '),
     words,

@@ -7,15 +7,14 @@ import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
 import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
 import { includedParts, sheetsWithTables } from '../../derived/together.ts';
-import { decisionsOf, isOpen } from '../../derived/warnings.ts';
 import { plural } from '../../derived/words.ts';
-import type { Failure } from '../../failure.ts';
+import type { Failure, Warning } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
 import { inspecting } from '../file.ts';
 import { button, type Child, changedFileBox, data, failureBox, shortened } from '../parts.ts';
 import { profileOffer } from '../profiles.ts';
-import { decisionList, warningList } from '../warnings.ts';
+import { warningList } from '../warnings.ts';
 import { arraysOf, columnsGrid, sheetTabs } from './file-panel.ts';
 import { headerButton, headerChoice } from './header-choice.ts';
 import { readingFields } from './reading-fields.ts';
@@ -85,11 +84,11 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
     'In the file',
     [h('span', { class: 'dim' }, counts), headerButton(state, actions)],
     [
-      decisionList(decisionsOf(warnings), actions.changeReading),
       warningList(
-        warnings.filter(isOpen),
+        warnings.filter((warning) => !isAnswered(state, warning)),
         (warning) => offeredChoices(state, warning, 'header'),
         actions.takeChoice,
+        actions.changeReading,
       ),
       errorCount > 0 &&
         h('p', { class: 'notice bad' }, [
@@ -103,6 +102,12 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
     ],
     state.isReadAgain,
   );
+}
+
+/** Returns whether the user has given another type to the column that the warning calls text. */
+function isAnswered({ columns }: State, { code, column }: Warning): boolean {
+  const plan = columns.find(({ header }) => header === column);
+  return code === 'mixed-column' && plan !== undefined && plan.type !== plan.inferredType;
 }
 
 /** What the existing table does not get from the file, and what the file has for no column of the table. */

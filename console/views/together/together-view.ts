@@ -140,6 +140,12 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
       .filter(({ words }) => !isPlainHeader(words))
       .map(({ words }) => h('p', { class: 'decision' }, data(words))),
     foundWarnings(warnings.filter(isOpen)),
+    warnings.some(isOpen) &&
+      h(
+        'p',
+        { class: 'hint' },
+        `To change this, ${alone.toLowerCase()}, or correct the file and choose it again.`,
+      ),
     outcome && foundProblems(outcome),
   ]);
 }
