@@ -866,6 +866,8 @@ test('tables are sorted by name, rows, size and last load, and those without a v
   assert.deepEqual([names('rows', false), names('rows', true)], ['acb', 'cab']);
   assert.deepEqual([names('bytes', false), names('bytes', true)], ['bca', 'cba']);
   assert.deepEqual([names('loaded', false), names('loaded', true)], ['abc', 'bac']);
+  const parts = [load('c', '').table, load('d', '').table];
+  assert.deepEqual([...loadTimes([{ ...load('c', '2026-04'), parts }]).values()], ['2026-04', '2026-04']);
 });
 
 test('loads are found by table, file and person', () => {
