@@ -9,11 +9,15 @@ import { uploadPlan } from './request.ts';
 import { keepsDefinition } from './target.ts';
 import { splitItems } from './words.ts';
 
-/** Returns the settings of the page as the content of a profile. */
+/** Returns the settings of the page as the content of a profile. The next file finds the table that this one creates, and adds its rows. */
 export function profileOf(state: State): ProfileContent {
   const { query, table, definition } = uploadPlan(state);
   const headers = state.inspection.is === 'ready' ? state.inspection.value.header : [];
-  return { parameters: { ...query, table }, ...(definition && { table: definition }), headers };
+  return {
+    parameters: { if_exists: 'append', ...query, table },
+    ...(definition && { table: definition }),
+    headers,
+  };
 }
 
 const maxRemembered = 20;
@@ -24,6 +28,7 @@ export function remembered(state: State): Settings[] {
   const { parameters = {}, headers = [] } = profileOf(state);
   const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
   const others = state.remembered.filter((one) => !fitsHeader(one, headers));
+  // A table that was replaced gets the next rows, too: this button only adds.
   if (isOfNewTable) texts.if_exists = 'append';
   return [{ headers, parameters: texts, isOfNewTable }, ...others].slice(0, maxRemembered);
 }

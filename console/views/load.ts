@@ -169,6 +169,13 @@ function loaded(
       button('Load more into it', () => actions.loadInto(table)),
       saveButton(state, actions),
     ]),
+    saveButton(state, actions) &&
+      state.usedProfile.is === 'none' &&
+      h(
+        'p',
+        { class: 'hint' },
+        'With saved settings, the next file with this header goes into the table with one click.',
+      ),
     differenceView(state, load, actions, facts) ?? factList('numbers', facts),
     recordedCorrections(load),
     leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),

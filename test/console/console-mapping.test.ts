@@ -11,7 +11,7 @@ import {
   withPlace,
 } from '../../console/derived/mapping.ts';
 import { checksItself, nextStep } from '../../console/derived/next-step.ts';
-import { fittingSettings, offeredSettings, remembered } from '../../console/derived/profiles.ts';
+import { fittingSettings, offeredSettings, profileOf, remembered } from '../../console/derived/profiles.ts';
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
 import { decisionsOf, isOpen, warningWords } from '../../console/derived/warnings.ts';
 import { initialState } from '../../console/initial-state.ts';
@@ -337,4 +337,16 @@ test('the settings of a load into an existing table are used for the next file w
   const offered = offeredSettings({ ...forOther, remembered: ofNew });
   assert.deepEqual([offered?.parameters.table, offered?.parameters.if_exists], ['shop', 'append']);
   assert.equal(offeredSettings({ ...next, remembered: ofNew }), undefined);
+  // A saved profile of a new table adds the rows of the next file; a table that was replaced is replaced again, but nothing is offered that replaces.
+  const created: State = {
+    ...state,
+    existing: { is: 'ready', value: null },
+    target: { ...state.target, ifExists: 'fail' },
+  };
+  const replaced: State = { ...state, target: { ...state.target, ifExists: 'replace' } };
+  assert.deepEqual(
+    [created, replaced].map((one) => profileOf(one).parameters?.if_exists),
+    ['append', 'replace'],
+  );
+  assert.equal(remembered(replaced)[0]?.parameters.if_exists, 'append');
 });
