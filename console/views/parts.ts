@@ -17,7 +17,9 @@ export function button(
   onClick: () => void,
   { kind = 'plain', ...attributes }: ButtonAttributes = {},
 ): VNode {
-  return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick }, label);
+  // A main button leads to the next one at the same place, which must not take the second click of a double click.
+  const onOneClick = kind === 'main' ? ({ detail }: MouseEvent) => detail < 2 && onClick() : onClick;
+  return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick: onOneClick }, label);
 }
 
 /** A button that shows another step. */

@@ -115,11 +115,17 @@ describe('random ways through the console', { skip: noBrowser }, () => {
     const isOfCheck = way.during === 'check';
     const canLoad = await inTrouble(page, way, isOfCheck ? trouble : 'none', async () => {
       const isDirect = way.isShort && way.wrong.length === 0 && (await page.locator('#load').isVisible());
-      if (!isDirect) await page.click('#check');
+      if (!isDirect) await beginCheck(page);
     });
     if (!canLoad || !(await bringToLoad(page, way))) return { is: page.isClosed() ? 'silent' : 'nothing' };
     const isThere = await inTrouble(page, way, isOfCheck ? 'none' : trouble, () => page.click('#load'));
     return isThere ? lastWord(page) : { is: 'silent' };
+  }
+
+  /** Clicks once, and waits for the next step: another click there would load the file. */
+  async function beginCheck(page: Page, timeout = deadlineMs): Promise<void> {
+    await page.click('#check', { timeout });
+    await page.locator('.columns-step').waitFor({ state: 'detached', timeout });
   }
 
   /** Does what is left to do until the file may be loaded. @returns whether it may */
@@ -131,9 +137,9 @@ describe('random ways through the console', { skip: noBrowser }, () => {
       if (at === 'problems') {
         if (way.repair === 'give up' || !(await repair(page, way))) return false;
       } else {
-        const button = at === 'columns' ? '#check' : '.check-step .action-bar button.main';
+        const again = () => page.click('.check-step .action-bar button.main', { timeout: 2000 });
         // The check may begin or end just now, and then the button is gone.
-        await page.click(button, { timeout: 2000 }).catch(() => {});
+        await (at === 'columns' ? beginCheck(page, 2000) : again()).catch(() => {});
       }
     }
     return false;
