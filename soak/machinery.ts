@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/service/postgres/embedded.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { type ChildService, startChildService } from '../test/support/child-service.ts';
 import { type Clock, makeClock } from './clock.ts';
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';

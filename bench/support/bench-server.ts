@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/service/postgres/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 import { allScopes, signDevToken } from '../../src/service/start/dev-token.ts';
 
 const secret = 'a secret for benchmarks, of more than thirty-two bytes';

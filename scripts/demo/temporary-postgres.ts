@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/service/postgres/embedded.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 
 export interface TemporaryPostgres extends EmbeddedPostgres {
   /** A folder that is removed at the end, for the DATA_DIR of services. */

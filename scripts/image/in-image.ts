@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { databaseUser } from '../../src/service/postgres/embedded/system-user.ts';
+import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
 import { layOutImage } from './lay-out.ts';
 import { type Trial, tryImage } from './try-image.ts';
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { type Config, readConfig } from '../core/settings/config.ts';
-import { folderInUse } from '../service/postgres/embedded/folder-lock.ts';
-import { joinService, othersHaveLeft, withdrawService } from '../service/postgres/embedded/folder-users.ts';
+import { folderInUse } from '../postgres/embedded/folder-lock.ts';
+import { joinService, othersHaveLeft, withdrawService } from '../postgres/embedded/folder-users.ts';
 import { type Service, startService } from '../service/service.ts';
 import {
   allScopes,

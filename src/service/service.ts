@@ -4,6 +4,9 @@
  */
 
 import type { Config, Environment } from '../core/settings/config.ts';
+import { KnownTables } from '../engine/loading/known/known-tables.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
+import type { Log } from '../postgres/log.ts';
 import { version } from '../program-files.ts';
 import { createLines, createMemoryBudget } from './http/admission/lines.ts';
 import type { HttpContext } from './http/context.ts';
@@ -11,11 +14,8 @@ import { noMeasures } from './http/observing/measures.ts';
 import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { chooseMaxConnections } from './http/wire/connections.ts';
-import { KnownTables } from './loading/known/known-tables.ts';
 import type { Records } from './loads/records.ts';
 import { AllowedAddresses } from './outgoing/allowed-addresses.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
-import type { Log } from './postgres/log.ts';
 import { resolveTokenSettings } from './start/dev-token.ts';
 import { FirstOpening } from './start/first-opening.ts';
 import { StopLog, unhandledError } from './start/life-log.ts';

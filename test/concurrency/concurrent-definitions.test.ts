@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { lookUpDefinition } from '../../src/service/tables/catalog/look-up-definition.ts';
-import { toDescription } from '../../src/service/tables/describe-table.ts';
-import { draftDefinition } from '../../src/service/tables/draft-definition.ts';
-import { refuseDependents } from '../../src/service/tables/replace/refuse-dependents.ts';
-import { resolveDraft } from '../../src/service/tables/resolve-definition.ts';
+import { lookUpDefinition } from '../../src/engine/tables/catalog/look-up-definition.ts';
+import { toDescription } from '../../src/engine/tables/describe-table.ts';
+import { draftDefinition } from '../../src/engine/tables/draft-definition.ts';
+import { refuseDependents } from '../../src/engine/tables/replace/refuse-dependents.ts';
+import { resolveDraft } from '../../src/engine/tables/resolve-definition.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import pg from 'pg';
-import { findBinaries } from '../../src/service/postgres/embedded/binaries.ts';
+import { findBinaries } from '../../src/postgres/embedded/binaries.ts';
 import { type ChildService, startChildService } from '../support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import type { ServiceClient } from '../support/service.ts';

@@ -6,6 +6,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { type OwnStatement, withLiterals } from '../../src/postgres/callers-statement.ts';
+import type { Statement } from '../../src/postgres/sql.ts';
+import { inTransaction } from '../../src/postgres/transaction.ts';
 import type { KeptAnswer } from '../../src/service/loads/load-record.ts';
 import { LoadRun, type TakenRun } from '../../src/service/loads/load-run.ts';
 import type { LoadState } from '../../src/service/loads/load-state.ts';
@@ -23,9 +26,6 @@ import {
   takeQueuedLoad,
 } from '../../src/service/loads/queue-statements.ts';
 import { uuidV7 } from '../../src/service/loads/uuid-v7.ts';
-import { type OwnStatement, withLiterals } from '../../src/service/postgres/callers-statement.ts';
-import type { Statement } from '../../src/service/postgres/sql.ts';
-import { inTransaction } from '../../src/service/postgres/transaction.ts';
 import { assertTransitions, recordTransitions } from '../support/load-transitions.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { AppError } from '../../src/core/errors.ts';
-import { reservedTypeNames, serialBase } from '../../src/service/tables/column-types.ts';
-import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import { reservedTypeNames, serialBase } from '../../src/engine/tables/column-types.ts';
+import { createTableWithin } from '../../src/engine/tables/create-table.ts';
 import { rolledBack } from '../support/rolled-back.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

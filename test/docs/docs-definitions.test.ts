@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { allProblemCodes, problemCodes } from '../../src/core/problem-codes.ts';
-import { reservedTypeNames } from '../../src/service/tables/column-types.ts';
+import { reservedTypeNames } from '../../src/engine/tables/column-types.ts';
 import { codeOf, lineAt, rowsUnder } from '../support/markdown.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

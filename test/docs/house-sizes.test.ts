@@ -57,7 +57,7 @@ const state = {
   'made once, from what never changes': [
     'src/service/http/console/console-files.ts packed',
     'src/service/http/routes/guides.ts rendered',
-    'src/service/tables/moment-defaults.ts dateTypes',
+    'src/engine/tables/moment-defaults.ts dateTypes',
   ],
   'the results of reading one cell, which the caller reads at once': [
     'src/core/cells/moment-text.ts position',
@@ -92,10 +92,10 @@ const state = {
     'src/service/http/wire/pipelined-requests.ts pipelines',
     'src/service/http/wire/when-closed.ts waiting',
     'src/service/http/wire/request-body.ts waiting',
-    'src/service/postgres/broken-connection.ts errorsOfSockets',
-    'src/service/postgres/callers-statement.ts preparedTexts',
-    'src/service/postgres/own-session.ts ownSessions',
-    'src/service/postgres/servers.ts serversOf',
+    'src/postgres/broken-connection.ts errorsOfSockets',
+    'src/postgres/callers-statement.ts preparedTexts',
+    'src/postgres/own-session.ts ownSessions',
+    'src/postgres/servers.ts serversOf',
   ],
 };
 

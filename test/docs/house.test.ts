@@ -73,14 +73,14 @@ test('no file imports itself through other files', () => {
 
 test('no room of loading/ imports itself through other rooms', () => {
   const graph = new Map<string, string[]>();
-  for (const file of sourceFiles().filter((file) => file.startsWith('src/service/loading/'))) {
+  for (const file of sourceFiles().filter((file) => file.startsWith('src/engine/loading/'))) {
     const room = dirname(file);
     const rooms = importsOf(file)
       .map((imported) => dirname(imported))
-      .filter((other) => other.startsWith('src/service/loading') && other !== room);
+      .filter((other) => other.startsWith('src/engine/loading') && other !== room);
     graph.set(room, [...(graph.get(room) ?? []), ...rooms]);
   }
-  assert(graph.has('src/service/loading/staged'));
+  assert(graph.has('src/engine/loading/staged'));
   assert.deepEqual(findCircles(graph), []);
 });
 
@@ -148,9 +148,9 @@ test('the check reports an upward import and a circle', () => {
   assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
 });
 
-const sqlstateFile = 'src/service/postgres/sqlstate.ts';
-const internalsFile = 'src/service/postgres/server-internals.ts';
-const workerErrorsFile = 'src/service/postgres/citus/worker-errors.ts';
+const sqlstateFile = 'src/postgres/sqlstate.ts';
+const internalsFile = 'src/postgres/server-internals.ts';
+const workerErrorsFile = 'src/postgres/citus/worker-errors.ts';
 
 test('SQLSTATEs are written in one file', () => {
   assert.deepEqual(placesOf(sqlstatesIn, sqlstateFile), []);
@@ -168,7 +168,7 @@ test('fields of errors that depend on the source code of PostgreSQL are read in 
 
 test('undocumented properties of pg and of Node are reached in one file each', () => {
   const ofPg = (code: string) => code.match(/\b(?:client|connection) as unknown as\b/g) ?? [];
-  assert.deepEqual(placesOf(ofPg, 'src/service/postgres/driver-internals.ts'), []);
+  assert.deepEqual(placesOf(ofPg, 'src/postgres/driver-internals.ts'), []);
   const ofNode = (code: string) => code.match(/\bsocket as (?:unknown|Socket)\b|[.{] ?_[a-z]\w*/g) ?? [];
   assert.deepEqual(
     placesOf(ofNode, 'src/service/http/wire/stop-parser.ts').filter(
@@ -183,8 +183,8 @@ test('undocumented properties of pg and of Node are reached in one file each', (
 test('connections to PostgreSQL are opened in one file, which guards them against long messages', () => {
   const opened = (code: string) =>
     code.match(/\b(?:new|extends) (?:pg\.)?(?:Client|Connection)\b|\bnew pg\.Pool\(\{(?!\s*Client:)/g) ?? [];
-  assert.deepEqual(placesOf(opened, 'src/service/postgres/driver-internals.ts'), []);
-  assert.equal(opened(codeOf(read('src/service/postgres/driver-internals.ts'))).length, 3);
+  assert.deepEqual(placesOf(opened, 'src/postgres/driver-internals.ts'), []);
+  assert.equal(opened(codeOf(read('src/postgres/driver-internals.ts'))).length, 3);
 });
 
 test('errors and messages of limits are written in one file', () => {
@@ -196,38 +196,38 @@ test('errors and messages of limits are written in one file', () => {
 
 test('statements of savepoints are written in one file', () => {
   const found = (code: string) => code.match(/\bSAVEPOINT\b/g) ?? [];
-  assert.deepEqual(placesOf(found, 'src/service/postgres/savepoints.ts'), []);
+  assert.deepEqual(placesOf(found, 'src/postgres/savepoints.ts'), []);
 });
 
 test('statements for the callers’ search path are made in one file', () => {
   const cast = (code: string) => code.match(/\bas (?:unknown as )?CallersStatement\b/g) ?? [];
-  assert.deepEqual(placesOf(cast, 'src/service/postgres/callers-statement.ts'), []);
-  assert.equal(cast(codeOf(read('src/service/postgres/callers-statement.ts'))).length, 1);
+  assert.deepEqual(placesOf(cast, 'src/postgres/callers-statement.ts'), []);
+  assert.equal(cast(codeOf(read('src/postgres/callers-statement.ts'))).length, 1);
 });
 
 test('problems of rows that PostgreSQL refuses are made in one file, and worded for rules of tables in another', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
-  const places = placesOf(made, 'src/service/loading/judging/row-problem.ts');
+  const places = placesOf(made, 'src/engine/loading/judging/row-problem.ts');
   assert.deepEqual(
     places.filter((place) => /^src\/service\/loading\/(?:staged|judging)\//.test(place)),
     [],
   );
-  assert.equal(made(codeOf(read('src/service/loading/judging/row-problem.ts'))).length, 3);
-  assert.equal(made(codeOf(read('src/service/tables/rules/rule-problem.ts'))).length, 5);
+  assert.equal(made(codeOf(read('src/engine/loading/judging/row-problem.ts'))).length, 3);
+  assert.equal(made(codeOf(read('src/engine/tables/rules/rule-problem.ts'))).length, 5);
 });
 
 test('SQL is written only in the folders for it', () => {
   const folders = [
-    'src/service/postgres/',
-    'src/service/tables/',
+    'src/postgres/',
+    'src/engine/tables/',
     'src/service/events/',
     'src/service/loads/',
     'src/service/profiles/',
-    'src/service/loading/staged/',
-    'src/service/loading/difference/',
-    'src/service/loading/judging/',
-    'src/service/loading/missing/',
+    'src/engine/loading/staged/',
+    'src/engine/loading/difference/',
+    'src/engine/loading/judging/',
+    'src/engine/loading/missing/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import type { Log } from '../../src/postgres/log.ts';
 import { EventFeed } from '../../src/service/events/event-feed.ts';
 import type { StoredEvent } from '../../src/service/events/outbox.ts';
-import type { Log } from '../../src/service/postgres/log.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

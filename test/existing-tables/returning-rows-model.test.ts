@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import type { RowChange } from '../../src/service/loading/request/row-change.ts';
+import type { RowChange } from '../../src/engine/loading/request/row-change.ts';
 import {
   isCheckFault,
   isComparable,

@@ -1,7 +1,7 @@
 /** Rows that an upload with `on_conflict=update` leaves unchanged: they are not written, not locked, and no trigger runs for them. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { maxListedChanges } from '../../src/service/loading/request/row-change.ts';
+import { maxListedChanges } from '../../src/engine/loading/request/row-change.ts';
 import { loadInProcess } from '../support/load-in-process.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../src/core/errors.ts';
-import type { RowChange } from '../../src/service/loading/request/row-change.ts';
+import type { RowChange } from '../../src/engine/loading/request/row-change.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { loadInProcess } from '../support/load-in-process.ts';
 import { sized } from '../support/sized.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
-import { copyFrom } from '../../src/service/postgres/copy.ts';
+import { copyFrom } from '../../src/postgres/copy.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { someOf } from '../support/sized.ts';

@@ -13,7 +13,7 @@ import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findBinaries } from '../../src/service/postgres/embedded/binaries.ts';
+import { findBinaries } from '../../src/postgres/embedded/binaries.ts';
 import { type ChildService, startChildService } from '../support/child-service.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { hasEnded } from '../support/load-ends.ts';

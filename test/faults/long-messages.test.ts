@@ -6,16 +6,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import type pg from 'pg';
 import type { AppError } from '../../src/core/errors.ts';
-import { copyFrom } from '../../src/service/postgres/copy.ts';
-import { GuardedClient, internalsOf } from '../../src/service/postgres/driver-internals.ts';
-import { createPool } from '../../src/service/postgres/pool.ts';
-import {
-  MessageTooLong,
-  maxMessageBytes,
-  UnreadableMessage,
-} from '../../src/service/postgres/server-messages.ts';
-import { toAppError } from '../../src/service/postgres/sqlstate.ts';
-import { inTransaction, runStatement } from '../../src/service/postgres/transaction.ts';
+import { copyFrom } from '../../src/postgres/copy.ts';
+import { GuardedClient, internalsOf } from '../../src/postgres/driver-internals.ts';
+import { createPool } from '../../src/postgres/pool.ts';
+import { MessageTooLong, maxMessageBytes, UnreadableMessage } from '../../src/postgres/server-messages.ts';
+import { toAppError } from '../../src/postgres/sqlstate.ts';
+import { inTransaction, runStatement } from '../../src/postgres/transaction.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import type { LoadResult } from '../../src/service/loading/request/load-request.ts';
-import type { RowChange } from '../../src/service/loading/request/row-change.ts';
+import type { LoadResult } from '../../src/engine/loading/request/load-request.ts';
+import type { RowChange } from '../../src/engine/loading/request/row-change.ts';
 import { changeList, maxChangeBytes, storedChanges } from '../../src/service/loads/stored-changes.ts';
 import { storePages } from '../../src/service/loads/stored-pages.ts';
 import { assertProblem } from '../support/problem.ts';

@@ -1,7 +1,7 @@
 /** The warning `same-file`: a file that was loaded into the same table before. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { maxSmallBytes } from '../../src/service/loading/load-known.ts';
+import { maxSmallBytes } from '../../src/engine/loading/load-known.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';

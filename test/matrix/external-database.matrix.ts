@@ -10,7 +10,7 @@ import pg from 'pg';
 import type { FaultKind } from '../../soak/faults.ts';
 import { childProcesses } from '../../soak/leftovers.ts';
 import { runSoak } from '../../soak/run-soak.ts';
-import { findBinaries } from '../../src/service/postgres/embedded/binaries.ts';
+import { findBinaries } from '../../src/postgres/embedded/binaries.ts';
 import { startChildService } from '../support/child-service.ts';
 import { findPgBouncer } from '../support/pooler.ts';
 import { assertProblem } from '../support/problem.ts';

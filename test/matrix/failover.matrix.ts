@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Binaries, findBinaries } from '../../src/service/postgres/embedded/binaries.ts';
+import { type Binaries, findBinaries } from '../../src/postgres/embedded/binaries.ts';
 import { type ChildService, startChildService } from '../support/child-service.ts';
 import { startMovingProxy } from '../support/moving-proxy.ts';
 import { type StreamingPair, startStreamingPair } from '../support/streaming-pair.ts';

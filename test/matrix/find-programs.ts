@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
+import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 
 const run = promisify(execFile);
 

@@ -3,7 +3,7 @@
  * machine cannot have.
  */
 import { test } from 'node:test';
-import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
+import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { filesNamed, serviceTests } from '../support/groups.ts';
 import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
@@ -227,7 +227,7 @@ const ofValues = [
 const ofMemory = ['memory-of-postgresql', 'memory-of-values'];
 
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
-const withoutService = ['src/**/*.database.test.ts', 'src/service/postgres/*.test.ts'];
+const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
 const oldestVersion = 15;
 

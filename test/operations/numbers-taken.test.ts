@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { continueNumbering } from '../../src/service/tables/ddl.ts';
+import { continueNumbering } from '../../src/engine/tables/ddl.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

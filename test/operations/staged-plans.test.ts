@@ -3,25 +3,25 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
 import type { LoadColumn } from '../../src/encoding/columns/load-column.ts';
-import { violationQueries } from '../../src/service/loading/judging/violation-queries.ts';
-import type { ConflictRule } from '../../src/service/loading/staged/conflict-rule.ts';
+import { violationQueries } from '../../src/engine/loading/judging/violation-queries.ts';
+import type { ConflictRule } from '../../src/engine/loading/staged/conflict-rule.ts';
 import {
   countExistingKeys,
   createProgress,
   lockExistingRows,
   mergeRows,
   startCounting,
-} from '../../src/service/loading/staged/merge-statements.ts';
-import { Shapes } from '../../src/service/loading/staged/shapes.ts';
-import type { StagedLoad } from '../../src/service/loading/staged/staged-load.ts';
+} from '../../src/engine/loading/staged/merge-statements.ts';
+import { Shapes } from '../../src/engine/loading/staged/shapes.ts';
+import type { StagedLoad } from '../../src/engine/loading/staged/staged-load.ts';
 import {
   analyzeStagingTable,
   createStagingTable,
   stagingTable,
-} from '../../src/service/loading/staged/staging-table.ts';
-import { analyzeSurplusTable, findSurplusRows } from '../../src/service/loading/staged/surplus-rows.ts';
-import { findUnchangedRows } from '../../src/service/loading/staged/unchanged-rows.ts';
-import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/tables/rules/row-rules.ts';
+} from '../../src/engine/loading/staged/staging-table.ts';
+import { analyzeSurplusTable, findSurplusRows } from '../../src/engine/loading/staged/surplus-rows.ts';
+import { findUnchangedRows } from '../../src/engine/loading/staged/unchanged-rows.ts';
+import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/engine/tables/rules/row-rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const rowCount = 100_000;

@@ -19,8 +19,8 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { canReach } from '../../src/service/postgres/embedded/system-user.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/service/postgres/embedded.ts';
+import { canReach } from '../../src/postgres/embedded/system-user.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 import { until } from '../support/until.ts';
 
 /** Events in the life of the embedded PostgreSQL. Separate processes start it, so that they can be killed. */

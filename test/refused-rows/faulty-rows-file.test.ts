@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import * as library from '@e965/xlsx';
-import { keptRowLimits } from '../../src/service/loading/faulty-rows/wanted-rows.ts';
+import { keptRowLimits } from '../../src/engine/loading/faulty-rows/wanted-rows.ts';
 import { assertShortSteps, measureSteps } from '../support/event-loop.ts';
 import { assertProblem } from '../support/problem.ts';
 import { randomNumbers } from '../support/random-numbers.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { excessiveRights } from '../../src/service/postgres/role-rights.ts';
+import { excessiveRights } from '../../src/postgres/role-rights.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import type { AppError } from '../../src/core/errors.ts';
-import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import { createTableWithin } from '../../src/engine/tables/create-table.ts';
 import { columns } from '../support/columns.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -9,7 +9,7 @@ import { columnEncoder } from '../../src/encoding/encoders/column-encoder.ts';
 import { CopyBuffer } from '../../src/encoding/encoders/copy-buffer.ts';
 import { encodeCell } from '../../src/encoding/encoders/encode-cell.ts';
 import { describeCellProblem } from '../../src/encoding/problems/cell-problems.ts';
-import { copyFrom } from '../../src/service/postgres/copy.ts';
+import { copyFrom } from '../../src/postgres/copy.ts';
 
 export interface Sample {
   kind: number;

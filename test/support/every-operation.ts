@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { reservedTypeNames, serialBase } from '../../src/service/tables/column-types.ts';
+import { reservedTypeNames, serialBase } from '../../src/engine/tables/column-types.ts';
 import { planForm } from './plan-form.ts';
 import type { ServiceClient, TestAnswer } from './service.ts';
 import { until } from './until.ts';

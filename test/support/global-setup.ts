@@ -7,7 +7,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/service/postgres/embedded.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 import { runStatement } from './database.ts';
 import { type Pooler, type PoolMode, startPooler } from './pooler.ts';
 import { makeRunFolder } from './run-folder.ts';

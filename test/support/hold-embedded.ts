@@ -1,6 +1,6 @@
 /** Starts the embedded PostgreSQL of a folder, prints its URL and waits until it is ended: a process for tests to kill. */
 
-import { startEmbeddedPostgres } from '../../src/service/postgres/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 
 const log = { info: () => {}, warn: () => {} };
 const server = await startEmbeddedPostgres({ dataDir: process.argv[2]!, log });

@@ -2,11 +2,11 @@
 import type pg from 'pg';
 import { readConfig } from '../../src/core/settings/config.ts';
 import { usualChoices } from '../../src/encoding/infer/infer-types.ts';
+import { jsonInput } from '../../src/engine/loading/inputs/json-input.ts';
+import { KnownTables } from '../../src/engine/loading/known/known-tables.ts';
+import { loadTable } from '../../src/engine/loading/load-table.ts';
+import type { LoadRequest, LoadResult } from '../../src/engine/loading/request/load-request.ts';
 import { Spool } from '../../src/readers/spool.ts';
-import { jsonInput } from '../../src/service/loading/inputs/json-input.ts';
-import { KnownTables } from '../../src/service/loading/known/known-tables.ts';
-import { loadTable } from '../../src/service/loading/load-table.ts';
-import type { LoadRequest, LoadResult } from '../../src/service/loading/request/load-request.ts';
 
 const { limits } = readConfig({
   TOKEN_SECRET: 'x'.repeat(32),

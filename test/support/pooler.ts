@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { geteuid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseUser } from '../../src/service/postgres/embedded/system-user.ts';
+import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
 import { freePort } from './free-port.ts';
 
 export type PoolMode = 'session' | 'transaction';

@@ -1,5 +1,5 @@
 /** A simple implementation of an upload to an existing table: which rows it changes, deletes, marks and leaves out, and what it counts. */
-import type { RowChange } from '../../src/service/loading/request/row-change.ts';
+import type { RowChange } from '../../src/engine/loading/request/row-change.ts';
 
 export interface Row {
   a: number | string | null;

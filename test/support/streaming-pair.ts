@@ -1,7 +1,7 @@
 /** A primary server and a standby that receives its changes (streaming replication), for tests of a failover. */
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
+import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { freePort } from './free-port.ts';
 import {
   type Cluster,

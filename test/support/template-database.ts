@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../src/core/settings/config.ts';
+import { createPool } from '../../src/postgres/pool.ts';
 import { prepareServiceSchema } from '../../src/service/loads/service-schema.ts';
-import { createPool } from '../../src/service/postgres/pool.ts';
 import { inDatabase, runStatement } from './database.ts';
 
 /** Creates the database on a server, and returns its name. */

@@ -9,12 +9,8 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { childProcesses } from '../../soak/leftovers.ts';
 import { signal as sendSignal } from '../../soak/processes.ts';
-import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
-import {
-  databaseUser,
-  reachableBinaries,
-  type SystemUser,
-} from '../../src/service/postgres/embedded/system-user.ts';
+import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
+import { databaseUser, reachableBinaries, type SystemUser } from '../../src/postgres/embedded/system-user.ts';
 import { freePort } from './free-port.ts';
 
 export interface ServerOptions {

@@ -3,7 +3,7 @@
  * with the name of its caller when it is used, and then fails.
  */
 import pg from 'pg';
-import { reservedTypeNames } from '../../src/service/tables/column-types.ts';
+import { reservedTypeNames } from '../../src/engine/tables/column-types.ts';
 
 /** What the types in `public` with the names of aliases and of PostgreSQL's own types are. */
 export type HostileTypes = 'domains' | 'tables';

@@ -9,10 +9,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { inBatches } from '../postgres/in-batches.ts';
-import type { Log } from '../postgres/log.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { readRows, runStatements } from '../postgres/transaction.ts';
+import { inBatches } from '../../postgres/in-batches.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { readRows, runStatements } from '../../postgres/transaction.ts';
 import * as outbox from './outbox.ts';
 
 /** How long events are kept. */

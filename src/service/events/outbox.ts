@@ -13,9 +13,9 @@
  * transactions of their own, in the service's own search path (search-path.ts).
  */
 import { randomUUID } from 'node:crypto';
-import { type OwnStatement, qualified } from '../postgres/callers-statement.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import { type OwnStatement, qualified } from '../../postgres/callers-statement.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import { type EventFacts, toCloudEvent } from './event.ts';
 
 /** The channel on which PostgreSQL tells its clients the id of each event (NOTIFY). */

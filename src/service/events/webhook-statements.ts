@@ -4,8 +4,8 @@
  * Many deliveries are named by `ctid`: if PostgreSQL has no statistics of them, a join by their keys may compare each one with each.
  * A row that another transaction has changed meanwhile is left for the next round.
  */
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import type { Message, Outcome } from './send-webhook.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const;

@@ -11,13 +11,13 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
+import { beforeAllTimes, inBatches, removeInOrder } from '../../postgres/in-batches.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
+import { readRows, runStatement, runStatements } from '../../postgres/transaction.ts';
 import { type AllowedAddresses, RefusedAddress } from '../outgoing/allowed-addresses.ts';
-import { beforeAllTimes, inBatches, removeInOrder } from '../postgres/in-batches.ts';
-import type { Log } from '../postgres/log.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { conditionOf } from '../postgres/sqlstate.ts';
-import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
 import { type Outcome, sendWebhook } from './send-webhook.ts';

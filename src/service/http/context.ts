@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { Config } from '../../core/settings/config.ts';
+import type { KnownTables } from '../../engine/loading/known/known-tables.ts';
+import type { DatabaseCheck } from '../../postgres/pool.ts';
 import type { MemoryBudget } from '../../readers/spreadsheet/memory-budget.ts';
-import type { KnownTables } from '../loading/known/known-tables.ts';
 import type { Records } from '../loads/records.ts';
 import type { AllowedAddresses } from '../outgoing/allowed-addresses.ts';
-import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { Lines } from './admission/lines.ts';
 import type { RequestQuotas } from './admission/request-quotas.ts';
 import type { Measures } from './observing/measures.ts';

@@ -1,11 +1,11 @@
 /** Ends the loads of processes whose leases have expired, and gives up the records of this process that have no load in it any more. */
 import type { Pool } from 'pg';
+import { toPrepared } from '../../postgres/callers-statement.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { inTransaction, readRows, runStatement } from '../../postgres/transaction.ts';
+import { ownLimits } from '../../postgres/transaction-settings.ts';
 import { insertEvents } from '../events/outbox.ts';
-import { toPrepared } from '../postgres/callers-statement.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
-import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { Lease } from './lease.ts';
 import { type KeptAnswer, tablesOf } from './load-record.ts';
 import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';

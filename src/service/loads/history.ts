@@ -5,10 +5,10 @@
  * remove. No statement reads rows that an earlier one has removed, or rows that are not old.
  */
 import type { Pool } from 'pg';
-import { beforeAllTimes, beforeAllUuids, inBatches, removeInOrder } from '../postgres/in-batches.ts';
-import type { Log } from '../postgres/log.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { runStatement } from '../postgres/transaction.ts';
+import { beforeAllTimes, beforeAllUuids, inBatches, removeInOrder } from '../../postgres/in-batches.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { runStatement } from '../../postgres/transaction.ts';
 import { removeOldKeys } from './idempotency-statements.ts';
 import { removeOldLoads } from './load-statements.ts';
 import { removeOldProcesses } from './process-statements.ts';

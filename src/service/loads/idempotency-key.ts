@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import type { CallersStatement } from '../postgres/callers-statement.ts';
-import { wasRefused } from '../postgres/refuse-unless.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { runStatement, runStatements } from '../postgres/transaction.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { wasRefused } from '../../postgres/refuse-unless.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { runStatement, runStatements } from '../../postgres/transaction.ts';
 import {
   amendKey,
   answerKey,

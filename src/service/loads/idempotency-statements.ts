@@ -1,9 +1,9 @@
 /** The statements for the table of idempotency keys. */
 
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
-import { refuseUnless } from '../postgres/refuse-unless.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { refuseUnless } from '../../postgres/refuse-unless.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { asciiLiteral, bytesLiteral, type Statement } from '../../postgres/sql.ts';
 import type { KeptAnswer } from './load-record.ts';
 import { hasRenewed } from './process-statements.ts';
 

@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { lostAnswer, owner, silentLog, uploadFacts } from '../../../test/support/load-records.ts';
 import { until } from '../../../test/support/until.ts';
-import { createPool, createSinglePool } from '../postgres/pool.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { createPool, createSinglePool } from '../../postgres/pool.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import { Loads } from './loads.ts';
 import { prepareServiceSchema } from './service-schema.ts';
 

@@ -7,9 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import type { Log } from '../postgres/log.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { runStatements } from '../postgres/transaction.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { runStatements } from '../../postgres/transaction.ts';
 import { renewLease } from './process-statements.ts';
 
 export interface LeaseOptions {

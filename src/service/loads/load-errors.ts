@@ -1,6 +1,6 @@
 /** The errors of loads that end before they are committed, because the service or their callers end them. */
 import { AppError } from '../../core/errors.ts';
-import { wasRefused } from '../postgres/refuse-unless.ts';
+import { wasRefused } from '../../postgres/refuse-unless.ts';
 
 /** Returns whether the record of the load has refused the COMMIT: the load has ended already, or was cancelled. */
 export function isRefusedCommit(error: unknown): boolean {

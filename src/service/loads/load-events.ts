@@ -1,7 +1,7 @@
 /** The events that a load causes. Dry runs cause none. */
 import { randomUUID } from 'node:crypto';
+import type { LoadResult } from '../../engine/loading/request/load-request.ts';
 import { type EventFacts, toCloudEvent } from '../events/event.ts';
-import type { LoadResult } from '../loading/request/load-request.ts';
 import { type LoadedInto, type LoadSnapshot, tablesOf } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */

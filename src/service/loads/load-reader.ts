@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Problem } from '../../core/errors.ts';
-import type { RowChange } from '../loading/request/row-change.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { readRows, runStatement } from '../postgres/transaction.ts';
+import type { RowChange } from '../../engine/loading/request/row-change.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { readRows, runStatement } from '../../postgres/transaction.ts';
 import { type KeptAnswer, tablesOf } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from './load-statements.ts';

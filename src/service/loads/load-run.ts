@@ -1,10 +1,11 @@
 /** A load that runs in this process. */
+
+import type { LoadObserver, LoadResult } from '../../engine/loading/request/load-request.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import type { LastStatement } from '../../postgres/transaction.ts';
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
-import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import type { LastStatement } from '../postgres/transaction.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadedInto, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';

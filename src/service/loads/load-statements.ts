@@ -1,9 +1,10 @@
 /** The statements for the table of loads. queue-statements.ts has those for asynchronous loads. */
+
+import { type OwnStatement, qualified } from '../../postgres/callers-statement.ts';
+import { refuseUnless } from '../../postgres/refuse-unless.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import { storeEvents } from '../events/outbox.ts';
-import { type OwnStatement, qualified } from '../postgres/callers-statement.ts';
-import { refuseUnless } from '../postgres/refuse-unless.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
 import { eventsOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadFacts, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';

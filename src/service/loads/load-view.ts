@@ -1,5 +1,5 @@
 /** A load as a caller sees it. */
-import type { RowCounts } from '../loading/request/row-change.ts';
+import type { RowCounts } from '../../engine/loading/request/row-change.ts';
 import type { UsedProfile } from '../profiles/profile.ts';
 import type { KeptAnswer, LoadedInto, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';

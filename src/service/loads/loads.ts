@@ -10,10 +10,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Warning } from '../../core/errors.ts';
-import type { Log } from '../postgres/log.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { conditionOf } from '../postgres/sqlstate.ts';
-import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
+import { readRows, runStatement, runStatements } from '../../postgres/transaction.ts';
 import { AbandonedLoads } from './abandoned-loads.ts';
 import { History } from './history.ts';
 import { claimIdempotencyKey, type KeyClaim, type RequestKey } from './idempotency-key.ts';

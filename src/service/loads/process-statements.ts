@@ -1,6 +1,6 @@
 /** The statements for the table of processes, in which each process of the service renews its lease. */
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 
 /**
  * Returns the condition that a process has renewed its lease within an interval before now.

@@ -6,8 +6,8 @@
 import { AppError } from '../../core/errors.ts';
 import { limitDetail } from '../../core/limit-exceeded.ts';
 import type { SettingName } from '../../core/settings/config.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import { type QueuedSize, readQueueSize } from './queue-statements.ts';
 
 /** The limits. The settings have the same names. */

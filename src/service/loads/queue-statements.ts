@@ -1,7 +1,7 @@
 /** The statements for asynchronous loads, which wait in a queue: rows of the table of loads with a folder for their bodies (`spool`). */
-import { type CallersStatement, qualified, withLiterals } from '../postgres/callers-statement.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { asciiLiteral, quoteLiteral, type Statement } from '../postgres/sql.ts';
+import { type CallersStatement, qualified, withLiterals } from '../../postgres/callers-statement.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { asciiLiteral, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { type AbandonedLoad, commitLoad } from './load-statements.ts';
 import { hasRenewed } from './process-statements.ts';

@@ -8,11 +8,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { isDatabaseAway } from '../postgres/database-away.ts';
-import type { Log } from '../postgres/log.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { conditionOf } from '../postgres/sqlstate.ts';
-import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
+import { isDatabaseAway } from '../../postgres/database-away.ts';
+import type { Log } from '../../postgres/log.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
+import { readRows, runStatement, runStatements } from '../../postgres/transaction.ts';
 import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun, TakenRun } from './load-run.ts';

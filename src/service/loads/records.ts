@@ -4,11 +4,11 @@
  */
 
 import { AppError } from '../../core/errors.ts';
+import type { LastStatement } from '../../postgres/transaction.ts';
 import type { EventFacts } from '../events/event.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { Webhooks } from '../events/webhooks.ts';
-import type { LastStatement } from '../postgres/transaction.ts';
 import type { Profiles } from '../profiles/profiles.ts';
 import { LoadRun } from './load-run.ts';
 import type { Loads } from './loads.ts';

@@ -1,8 +1,8 @@
 /** Finds out whether a file was loaded into the same table before. */
 import type { Warning } from '../../core/errors.ts';
-import { maxSmallBytes } from '../loading/load-known.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import { maxSmallBytes } from '../../engine/loading/load-known.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import type { LoadFacts } from './load-record.ts';
 import type { Visible } from './load-statements.ts';
 

@@ -5,10 +5,10 @@
  * run, and a newer one may have migrated further: both work, because migrations only add.
  */
 import type { ClientBase, Pool } from 'pg';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { quoteIdentifier } from '../postgres/sql.ts';
-import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { quoteIdentifier } from '../../postgres/sql.ts';
+import { isLackOfPrivilege } from '../../postgres/sqlstate.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** The schema; undefined: the service has none. `reason` says why: it completes the sentence "… are not available, because". */

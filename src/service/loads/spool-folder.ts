@@ -7,8 +7,8 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pool } from 'pg';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
 
 /**
  * Returns the sub-folder for a schema of the service in a database. A database that is restored from a dump has another sub-folder than the

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoadResult } from '../loading/request/load-request.ts';
-import { maxListedChanges, type RowChange } from '../loading/request/row-change.ts';
+import type { LoadResult } from '../../engine/loading/request/load-request.ts';
+import { maxListedChanges, type RowChange } from '../../engine/loading/request/row-change.ts';
 import { maxChangeBytes, type StoredChanges, storedChanges } from './stored-changes.ts';
 import { itemsFrom } from './stored-pages.ts';
 

@@ -1,6 +1,6 @@
 /** Stores the differences of loads from their tables: the first 10,000 for each load, and their counts. */
-import type { LoadResult } from '../loading/request/load-request.ts';
-import { maxListedChanges, type RowCounts } from '../loading/request/row-change.ts';
+import type { LoadResult } from '../../engine/loading/request/load-request.ts';
+import { maxListedChanges, type RowCounts } from '../../engine/loading/request/row-change.ts';
 import type { StoredList, StoredPage } from './stored-pages.ts';
 
 export const changeList: StoredList = {

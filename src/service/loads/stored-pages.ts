@@ -1,7 +1,7 @@
 /** Stores lists with loads, such as their problems. A list is stored in pages, so that the database has one row for many items. */
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { bytesLiteral, type Statement } from '../postgres/sql.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import { bytesLiteral, type Statement } from '../../postgres/sql.ts';
 
 /** A kind of lists, and how much of it is kept. */
 export interface StoredList {

@@ -1,6 +1,6 @@
 /** Stores the problems of loads, at most 100,000 for each load, and the rows that have them as they were sent (loading/faulty-rows/). */
 import type { Problem } from '../../core/errors.ts';
-import type { KeptRows } from '../loading/faulty-rows/keep-faulty-rows.ts';
+import type { KeptRows } from '../../engine/loading/faulty-rows/keep-faulty-rows.ts';
 import { ProblemLines } from './problem-lines.ts';
 import { pageItems, type StoredList, type StoredPage } from './stored-pages.ts';
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from '../../core/node-http.ts';
-import type { Log } from '../postgres/log.ts';
+import type { Log } from '../../postgres/log.ts';
 
 export interface MetricsServer {
   url: string;

@@ -1,6 +1,6 @@
 /** The statements about profiles. A profile has one row, and one row for each of its newest versions. */
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import type { Profile, ProfileContent } from './profile.ts';
 
 /** How many versions of a profile are kept. */

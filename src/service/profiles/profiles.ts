@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
 import { AppError, wrongParameter } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { inTransaction, readRows, type TransactionOptions } from '../postgres/transaction.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { inTransaction, readRows, type TransactionOptions } from '../../postgres/transaction.ts';
 import { type Profile, type ProfileContent, profileTag } from './profile.ts';
 import {
   deleteProfile,

@@ -10,9 +10,9 @@ import {
   type TokenSettings,
   toTokenSettings,
 } from '../../core/settings/token-settings.ts';
+import { readOrCreateSecret } from '../../postgres/embedded/secret-file.ts';
+import { makeDataDir } from '../../postgres/embedded.ts';
 import { stepsOf } from '../http/tokens/grants.ts';
-import { readOrCreateSecret } from '../postgres/embedded/secret-file.ts';
-import { makeDataDir } from '../postgres/embedded.ts';
 
 export interface DevTokenOptions {
   /** The scopes, separated by spaces. */

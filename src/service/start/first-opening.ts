@@ -1,7 +1,7 @@
 /** Opens the database at the start of the service. If the database does not answer soon, the service starts to listen without it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../postgres/log.ts';
-import { whenDatabaseIsThere } from '../postgres/wait-for-database.ts';
+import type { Log } from '../../postgres/log.ts';
+import { whenDatabaseIsThere } from '../../postgres/wait-for-database.ts';
 import { AwayLog } from './life-log.ts';
 
 /** How long the start waits for the database before the service listens without it. */

@@ -1,6 +1,7 @@
 /** Logs why the service is not ready at its start, that it stops, and how that ended. */
+
+import type { Log } from '../../postgres/log.ts';
 import type { TableServer } from '../http/server.ts';
-import type { Log } from '../postgres/log.ts';
 import { reasonAndRemedy } from './start-failure.ts';
 
 /** The message of the log line about an error that nothing has handled. */

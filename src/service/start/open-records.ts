@@ -2,6 +2,10 @@
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Config } from '../../core/settings/config.ts';
+import type { Log } from '../../postgres/log.ts';
+import { excessiveRights } from '../../postgres/role-rights.ts';
+import { checkServerVersion } from '../../postgres/server-version.ts';
+import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import { EventFeed } from '../events/event-feed.ts';
 import { Webhooks } from '../events/webhooks.ts';
 import { abandonedAnswer, failedAnswer, givenUpAnswer } from '../http/uploads/load-end.ts';
@@ -12,10 +16,6 @@ import { noServiceSchema, prepareServiceSchema } from '../loads/service-schema.t
 import { spoolFolder, spoolProblem } from '../loads/spool-folder.ts';
 import { StoredBodies } from '../loads/stored-bodies.ts';
 import { AllowedAddresses } from '../outgoing/allowed-addresses.ts';
-import type { Log } from '../postgres/log.ts';
-import { excessiveRights } from '../postgres/role-rights.ts';
-import { checkServerVersion } from '../postgres/server-version.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { Profiles } from '../profiles/profiles.ts';
 
 /**

@@ -2,17 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Config } from '../../core/settings/config.ts';
+import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
+import type { Log } from '../../postgres/log.ts';
+import {
+  createDatabaseCheck,
+  createPool,
+  createSinglePool,
+  type DatabaseCheck,
+} from '../../postgres/pool.ts';
+import { Servers } from '../../postgres/servers.ts';
+import { ownLimits } from '../../postgres/transaction-settings.ts';
 import { type Lines, maxExports } from '../http/admission/lines.ts';
 import type { Measures } from '../http/observing/measures.ts';
 import type { Tracing } from '../http/observing/trace-requests.ts';
 import { defaultLeaseMs, type RecordPools } from '../loads/loads.ts';
 import { Records } from '../loads/records.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics/metrics-server.ts';
-import type { EmbeddedPostgres } from '../postgres/embedded.ts';
-import type { Log } from '../postgres/log.ts';
-import { createDatabaseCheck, createPool, createSinglePool, type DatabaseCheck } from '../postgres/pool.ts';
-import { Servers } from '../postgres/servers.ts';
-import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { ServiceState } from './service-state.ts';
 
 /** How long the end of the service waits for connections to a database that does not answer. A COMMIT that was sent is never cancelled. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
-import { loggedError } from '../postgres/logged-error.ts';
+import { loggedError } from '../../postgres/logged-error.ts';
 
 /** The maximum length of the lines that wait to be written, in bytes. Further lines are lost, because a log that nothing reads must not fill the memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Chooses the text for the person who has just started the service, and signs its token. */
 
 import type { TokenSettings } from '../../core/settings/token-settings.ts';
-import type { EmbeddedPostgres } from '../postgres/embedded.ts';
+import type { EmbeddedPostgres } from '../../postgres/embedded.ts';
 import { type BannerFacts, bannerText, embeddedBannerText } from './banner.ts';
 import { allScopes, signDevToken, signingSettings } from './dev-token.ts';
 

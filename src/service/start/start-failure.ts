@@ -4,7 +4,7 @@
 
 import { AppError } from '../../core/errors.ts';
 import { ConfigError } from '../../core/settings/config.ts';
-import { type Condition, conditionOf, fullDisk } from '../postgres/sqlstate.ts';
+import { type Condition, conditionOf, fullDisk } from '../../postgres/sqlstate.ts';
 
 /** An error whose message is the whole text for the person who starts the service. */
 export class ExplainedFailure extends Error {}

@@ -6,8 +6,8 @@
 import type { SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Environment } from '../../core/settings/config.ts';
+import type { Log } from '../../postgres/log.ts';
 import type { RequestSpan, Tracing } from '../http/observing/trace-requests.ts';
-import type { Log } from '../postgres/log.ts';
 
 /** How long the service waits for the last spans when it stops. */
 const stopMs = 3000;

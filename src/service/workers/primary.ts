@@ -1,8 +1,8 @@
 /** The primary process of a service with several workers. */
 import type { Config } from '../../core/settings/config.ts';
+import { startEmbeddedPostgres } from '../../postgres/embedded.ts';
 import { version } from '../../program-files.ts';
 import { startMetricsServer } from '../metrics/metrics-server.ts';
-import { startEmbeddedPostgres } from '../postgres/embedded.ts';
 import type { Service } from '../service.ts';
 import { resolveTokenSettings } from '../start/dev-token.ts';
 import { unhandledError } from '../start/life-log.ts';

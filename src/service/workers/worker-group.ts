@@ -1,6 +1,6 @@
 /** Starts the workers, restarts those that end by themselves, and stops all of them. */
 import cluster, { type Worker } from 'node:cluster';
-import type { Log } from '../postgres/log.ts';
+import type { Log } from '../../postgres/log.ts';
 import { ExplainedFailure } from '../start/start-failure.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import type { ListeningFacts, ToPrimary, ToWorker } from './messages.ts';

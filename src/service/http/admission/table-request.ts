@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { checkTableName, refuseSystemSchema } from '../../../core/identifiers.ts';
-import type { TransactionOptions } from '../../postgres/transaction.ts';
+import type { TransactionOptions } from '../../../postgres/transaction.ts';
 import { type HttpContext, requireReady } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from '../tokens/auth.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
-import type { TableDescription } from '../../tables/definition.ts';
+import type { TableDescription } from '../../../engine/tables/definition.ts';
 
 /** Returns the tag for the header `ETag`. The size of a distributed table is no part of its definition. */
 export function definitionTag({ distribution, ...table }: TableDescription): string {

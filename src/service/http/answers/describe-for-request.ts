@@ -1,14 +1,14 @@
 /** Describes the table of a request, for the endpoints that read one table. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
-import type { OnlyStatement } from '../../postgres/begin-transaction.ts';
-import { ownSession } from '../../postgres/own-session.ts';
-import type { Statement } from '../../postgres/sql.ts';
-import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
-import { describeRelation, type TableFacts } from '../../tables/catalog/describe-relation.ts';
-import type { TableDescription } from '../../tables/definition.ts';
-import { describeFound, isTable, toDescription } from '../../tables/describe-table.ts';
-import { withBytes } from '../../tables/distribution/describe-distribution.ts';
+import { describeRelation, type TableFacts } from '../../../engine/tables/catalog/describe-relation.ts';
+import type { TableDescription } from '../../../engine/tables/definition.ts';
+import { describeFound, isTable, toDescription } from '../../../engine/tables/describe-table.ts';
+import { withBytes } from '../../../engine/tables/distribution/describe-distribution.ts';
+import type { OnlyStatement } from '../../../postgres/begin-transaction.ts';
+import { ownSession } from '../../../postgres/own-session.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import { inTransaction, type TransactionEdges } from '../../../postgres/transaction.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';

@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
 import { checkSchemaName, refuseSystemSchema } from '../../../core/identifiers.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { requireSchemaExists } from '../../tables/describe-table.ts';
-import { type ListPlace, usableSchemas } from '../../tables/list-tables.ts';
+import { requireSchemaExists } from '../../../engine/tables/describe-table.ts';
+import { type ListPlace, usableSchemas } from '../../../engine/tables/list-tables.ts';
+import { inTransaction } from '../../../postgres/transaction.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { allowsSchema, type Grants, requireSchema } from '../tokens/auth.ts';

@@ -1,7 +1,7 @@
 /** Writes a place in a list that is ordered by schema and name as the `next` of an answer, and reads it from the parameter `after`. */
 import { wrongParameter } from '../../../core/errors.ts';
 import { identifierProblem } from '../../../core/identifiers.ts';
-import type { ListPlace } from '../../tables/list-tables.ts';
+import type { ListPlace } from '../../../engine/tables/list-tables.ts';
 
 /** Returns the place as one text for a URL. */
 export function writePlace({ schema, name }: ListPlace): string {

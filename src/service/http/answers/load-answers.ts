@@ -2,12 +2,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
+import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { loadStates } from '../../loads/load-state.ts';
 import type { Visible } from '../../loads/load-statements.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import type { Loads } from '../../loads/loads.ts';
-import { optionalText } from '../../tables/name-schemas.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { allowsSchema, type Grants, type Scope } from '../tokens/auth.ts';

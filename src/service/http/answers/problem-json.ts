@@ -13,8 +13,8 @@ import {
   type ProblemGroup,
   type Warning,
 } from '../../../core/errors.ts';
+import { toAppError } from '../../../postgres/sqlstate.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { toAppError } from '../../postgres/sqlstate.ts';
 import { factsOf } from '../observing/access-log.ts';
 
 export interface ProblemDocument {

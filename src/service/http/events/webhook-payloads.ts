@@ -1,8 +1,8 @@
 /** The section `webhooks` of the OpenAPI document: the events as receivers of webhooks get them. */
 import Type from 'typebox';
+import { DistributionDescriptionSchema } from '../../../engine/tables/definition.ts';
+import { optionalInteger, optionalText } from '../../../engine/tables/name-schemas.ts';
 import { type EventType, eventTypes, pingType } from '../../events/event.ts';
-import { DistributionDescriptionSchema } from '../../tables/definition.ts';
-import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
 

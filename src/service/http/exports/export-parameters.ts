@@ -1,7 +1,7 @@
 /** The parameters of an export: its format, its columns and their order. */
 import { wrongParameter } from '../../../core/errors.ts';
-import type { OrderBy } from '../../tables/export/export-columns.ts';
-import type { ExportFormat } from '../../tables/export/export-table.ts';
+import type { OrderBy } from '../../../engine/tables/export/export-columns.ts';
+import type { ExportFormat } from '../../../engine/tables/export/export-table.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType } from '../answers/problem-table.ts';
 import { splitList } from '../uploads/split-list.ts';

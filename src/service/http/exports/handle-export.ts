@@ -3,10 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { limitDetail, limitExceeded } from '../../../core/limit-exceeded.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { describeRelation } from '../../tables/catalog/describe-relation.ts';
-import { describeFound } from '../../tables/describe-table.ts';
-import { type ExportFormat, type ExportWatch, exportTable } from '../../tables/export/export-table.ts';
+import { describeRelation } from '../../../engine/tables/catalog/describe-relation.ts';
+import { describeFound } from '../../../engine/tables/describe-table.ts';
+import {
+  type ExportFormat,
+  type ExportWatch,
+  exportTable,
+} from '../../../engine/tables/export/export-table.ts';
+import { inTransaction } from '../../../postgres/transaction.ts';
 import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
 import { asAppError } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';

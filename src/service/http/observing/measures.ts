@@ -1,5 +1,5 @@
 /** The interface through which the service counts and measures. It does not depend on a metrics library. */
-import type { LoadPhase } from '../../loading/request/load-request.ts';
+import type { LoadPhase } from '../../../engine/loading/request/load-request.ts';
 
 /** A request that was answered, or whose client disconnected. */
 export interface AnsweredRequest {

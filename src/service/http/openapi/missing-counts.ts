@@ -1,5 +1,5 @@
 /** The numbers of rows that an upload does not have, in its answer and its event. */
-import { optionalInteger } from '../../tables/name-schemas.ts';
+import { optionalInteger } from '../../../engine/tables/name-schemas.ts';
 
 export const missingCounts = {
   missing: optionalInteger(

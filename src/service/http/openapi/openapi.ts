@@ -9,7 +9,7 @@ import { amountInWords } from '../../../core/limit-exceeded.ts';
 import { allProblemCodes } from '../../../core/problem-codes.ts';
 import { type LimitsConfig, limitSettings } from '../../../core/settings/config.ts';
 import { warningCodes } from '../../../core/warning-codes.ts';
-import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
+import { optionalInteger, optionalText } from '../../../engine/tables/name-schemas.ts';
 import { problemContentType } from '../answers/problem-json.ts';
 import { eventPayloads } from '../events/webhook-payloads.ts';
 import { acceptedEncodings } from '../wire/content-encoding.ts';

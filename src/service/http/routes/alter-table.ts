@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
+import { AlteredTableSchema, ChangeSchema } from '../../../engine/tables/change/alter/alter-schemas.ts';
+import { type AlterResult, alterTable } from '../../../engine/tables/change/alter/alter-table.ts';
+import { type Change, type Loss, losses } from '../../../engine/tables/change/alter/change.ts';
+import { TableDescriptionSchema } from '../../../engine/tables/definition.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { AlteredTableSchema, ChangeSchema } from '../../tables/change/alter/alter-schemas.ts';
-import { type AlterResult, alterTable } from '../../tables/change/alter/alter-table.ts';
-import { type Change, type Loss, losses } from '../../tables/change/alter/change.ts';
-import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { largeDefinitionBytes, tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
 import { matchOf } from '../answers/definition-tag.ts';

@@ -3,14 +3,14 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { noKey } from '../../loads/idempotency-key.ts';
-import type { KeptAnswer } from '../../loads/load-record.ts';
-import { type CreateResult, createTable } from '../../tables/create-table.ts';
+import { type CreateResult, createTable } from '../../../engine/tables/create-table.ts';
 import {
   TableDefinitionSchema,
   type TableDescription,
   TableDescriptionSchema,
-} from '../../tables/definition.ts';
+} from '../../../engine/tables/definition.ts';
+import { noKey } from '../../loads/idempotency-key.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
 import { largeDefinitionBytes, tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';

@@ -1,7 +1,7 @@
 /** `GET /api/v1/table/{table_name}`: describes a table. The answer can be sent again as a definition. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { TableDescriptionSchema } from '../../../engine/tables/definition.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { definitionTag } from '../answers/definition-tag.ts';
 import { describeAlone } from '../answers/describe-for-request.ts';

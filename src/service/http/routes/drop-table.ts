@@ -1,7 +1,7 @@
 /** `DELETE /api/v1/table/{table_name}`: drops a table that nothing else needs. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { dropTable } from '../../tables/change/drop-table.ts';
+import { dropTable } from '../../../engine/tables/change/drop-table.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../admission/table-request.ts';
 import { matchOf } from '../answers/definition-tag.ts';

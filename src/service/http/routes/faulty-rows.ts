@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../core/errors.ts';
-import { formatOfRows, rowsFile, rowsFileFormats } from '../../loading/faulty-rows/rows-file.ts';
-import type { SentTable } from '../../loading/faulty-rows/sent-rows.ts';
+import { formatOfRows, rowsFile, rowsFileFormats } from '../../../engine/loading/faulty-rows/rows-file.ts';
+import type { SentTable } from '../../../engine/loading/faulty-rows/sent-rows.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import { LoadPath } from '../answers/load-answers.ts';
 import { admitListRequest } from '../answers/load-lists.ts';

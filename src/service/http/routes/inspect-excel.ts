@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
+import { type Inspection, inspectSpreadsheet } from '../../../engine/loading/inspect/inspect-spreadsheet.ts';
+import { optionalInteger, optionalText } from '../../../engine/tables/name-schemas.ts';
 import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
-import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
-import { optionalInteger, optionalText } from '../../tables/name-schemas.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import {

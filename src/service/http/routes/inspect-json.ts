@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { ErrorCode } from '../../../core/errors.ts';
+import { inspectJson } from '../../../engine/loading/inspect/inspect-json.ts';
+import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import { Spool } from '../../../readers/spool.ts';
-import { inspectJson } from '../../loading/inspect/inspect-json.ts';
-import { optionalText } from '../../tables/name-schemas.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import {

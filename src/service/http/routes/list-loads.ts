@@ -1,9 +1,9 @@
 /** `GET /api/v1/loads`: lists loads, the newest first. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { optionalBoolean, optionalText } from '../../../engine/tables/name-schemas.ts';
 import type { LoadState } from '../../loads/load-state.ts';
 import { loadStates } from '../../loads/load-state.ts';
-import { optionalBoolean, optionalText } from '../../tables/name-schemas.ts';
 import { admitLoadRequest, ListedLoad, shownLoad, uuidParameter } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';

@@ -1,9 +1,9 @@
 /** `GET /api/v1/tables`: lists the tables that the token may see. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { DistributionDescriptionSchema } from '../../tables/definition.ts';
-import { type ListedTable, listTables } from '../../tables/list-tables.ts';
-import { optionalText } from '../../tables/name-schemas.ts';
+import { DistributionDescriptionSchema } from '../../../engine/tables/definition.ts';
+import { type ListedTable, listTables } from '../../../engine/tables/list-tables.ts';
+import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';

@@ -1,8 +1,13 @@
 /** `GET /api/v1/types`: lists the types that a column may have. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { optionalText } from '../../tables/name-schemas.ts';
-import { type ListedType, listTypes, maxListedLabels, typeKinds } from '../../tables/types/list-types.ts';
+import { optionalText } from '../../../engine/tables/name-schemas.ts';
+import {
+  type ListedType,
+  listTypes,
+  maxListedLabels,
+  typeKinds,
+} from '../../../engine/tables/types/list-types.ts';
 import { listForRequest } from '../answers/list-for-request.ts';
 import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';

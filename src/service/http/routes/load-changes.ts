@@ -6,11 +6,11 @@ import {
   maxListedChanges,
   type RowChange,
   type RowCounts,
-} from '../../loading/request/row-change.ts';
+} from '../../../engine/loading/request/row-change.ts';
+import { optionalInteger } from '../../../engine/tables/name-schemas.ts';
+import { readableColumns } from '../../../engine/tables/readable-columns.ts';
+import { inTransaction } from '../../../postgres/transaction.ts';
 import type { LoadView } from '../../loads/load-view.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { optionalInteger } from '../../tables/name-schemas.ts';
-import { readableColumns } from '../../tables/readable-columns.ts';
 import { LoadPath, nullable } from '../answers/load-answers.ts';
 import {
   admitListRequest,

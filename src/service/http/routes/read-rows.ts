@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AppError, wrongParameter } from '../../../core/errors.ts';
-import { exportFormats } from '../../tables/export/export-table.ts';
-import { optionalText } from '../../tables/name-schemas.ts';
-import { readFirstRows } from '../../tables/read-rows.ts';
+import { exportFormats } from '../../../engine/tables/export/export-table.ts';
+import { optionalText } from '../../../engine/tables/name-schemas.ts';
+import { readFirstRows } from '../../../engine/tables/read-rows.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { describeForRequest } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { refuseSystemSchema } from '../../../core/identifiers.ts';
+import { ChangeSchema, parseChange, type TableChange } from '../../../engine/tables/change/parse-change.ts';
+import { renameTable } from '../../../engine/tables/change/rename-table.ts';
+import { type TableDescription, TableDescriptionSchema } from '../../../engine/tables/definition.ts';
 import type { EventFacts } from '../../events/event.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { ChangeSchema, parseChange, type TableChange } from '../../tables/change/parse-change.ts';
-import { renameTable } from '../../tables/change/rename-table.ts';
-import { type TableDescription, TableDescriptionSchema } from '../../tables/definition.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
 import { definitionTag, matchOf } from '../answers/definition-tag.ts';

@@ -4,12 +4,12 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError } from '../../../core/errors.ts';
+import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { spreadsheetInput } from '../../../engine/loading/inputs/spreadsheet-input.ts';
+import { parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
+import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
+import { UploadDefinitionSchema } from '../../../engine/tables/definition.ts';
 import { nameOtherSheets } from '../../../readers/spreadsheet/choose-sheet.ts';
-import type { LoadInput } from '../../loading/inputs/load-input.ts';
-import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
-import { parsePatch } from '../../loading/patch/cell-patch.ts';
-import { patchCells } from '../../loading/patch/patch-cells.ts';
-import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';

@@ -3,12 +3,12 @@
  */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
+import { flattenObjects } from '../../../engine/loading/inputs/flatten-objects.ts';
+import { jsonInput } from '../../../engine/loading/inputs/json-input.ts';
+import { type CellPatch, parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
+import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
+import { UploadDefinitionSchema } from '../../../engine/tables/definition.ts';
 import { Spool } from '../../../readers/spool.ts';
-import { flattenObjects } from '../../loading/inputs/flatten-objects.ts';
-import { jsonInput } from '../../loading/inputs/json-input.ts';
-import { type CellPatch, parsePatch } from '../../loading/patch/cell-patch.ts';
-import { patchCells } from '../../loading/patch/patch-cells.ts';
-import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';

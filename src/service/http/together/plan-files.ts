@@ -1,11 +1,11 @@
 /** Receives the files of a plan, and opens the rows of its tables. */
 import { randomUUID } from 'node:crypto';
 import { wrongParameter } from '../../../core/errors.ts';
+import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { readText } from '../../../engine/loading/inputs/read-text.ts';
+import { renameColumns } from '../../../engine/loading/inputs/rename-columns.ts';
+import { spreadsheetInput } from '../../../engine/loading/inputs/spreadsheet-input.ts';
 import { Spool } from '../../../readers/spool.ts';
-import type { LoadInput } from '../../loading/inputs/load-input.ts';
-import { readText } from '../../loading/inputs/read-text.ts';
-import { renameColumns } from '../../loading/inputs/rename-columns.ts';
-import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { HttpContext } from '../context.ts';
 import type { Upload, UploadBody } from '../uploads/admit-upload.ts';
 import { endOfForm, headOfPart } from '../uploads/complete-form.ts';

@@ -15,7 +15,7 @@ import {
 import { AppError } from '../../../core/errors.ts';
 import { publicKeyOfJwk } from '../../../core/settings/public-key.ts';
 import { isSafeKeyUrl } from '../../../core/settings/token-settings.ts';
-import type { Log } from '../../postgres/log.ts';
+import type { Log } from '../../../postgres/log.ts';
 import { asObject, discover } from './discovery.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { TokenKeys } from './token-keys.ts';

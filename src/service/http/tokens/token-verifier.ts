@@ -2,7 +2,7 @@
 import { type JWTPayload, type JWTVerifyGetKey, errors as joseErrors, jwtVerify } from 'jose';
 import { AppError } from '../../../core/errors.ts';
 import type { TokenSettings } from '../../../core/settings/token-settings.ts';
-import type { Log } from '../../postgres/log.ts';
+import type { Log } from '../../../postgres/log.ts';
 import { grantsOf, type TokenGrants } from './grants.ts';
 import { invalidToken } from './invalid-token.ts';
 import { ProviderKeys } from './provider-keys.ts';

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
+import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { maxSmallBytes } from '../../../engine/loading/load-known.ts';
 import { type FetchedFile, fetchFile } from '../../fetching/fetch-file.ts';
-import type { LoadInput } from '../../loading/inputs/load-input.ts';
-import { maxSmallBytes } from '../../loading/load-known.ts';
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';

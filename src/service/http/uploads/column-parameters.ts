@@ -8,7 +8,7 @@ import {
   type Origin,
   type OriginColumns,
   originTypes,
-} from '../../loading/provenance/provenance.ts';
+} from '../../../engine/loading/provenance/provenance.ts';
 import type { UploadQuery } from './parameters.ts';
 import { splitList } from './split-list.ts';
 

@@ -3,9 +3,9 @@
  * process loads it and how often, and the link is stored nowhere.
  */
 import { randomUUID } from 'node:crypto';
+import { maxPatchBytes } from '../../../engine/loading/patch/cell-patch.ts';
 import { Spool } from '../../../readers/spool.ts';
 import type { FetchedFile } from '../../fetching/fetch-file.ts';
-import { maxPatchBytes } from '../../loading/patch/cell-patch.ts';
 import type { HttpContext } from '../context.ts';
 import { startingWith } from '../wire/content-encoding.ts';
 import { readSpreadsheetUpload, type SpreadsheetUpload } from '../wire/multipart.ts';

@@ -1,6 +1,6 @@
 /** Reads the parameters that say what happens to rows with problems. */
 import { wrongParameter } from '../../../core/errors.ts';
-import type { RowLimit } from '../../loading/request/row-limit.ts';
+import type { RowLimit } from '../../../engine/loading/request/row-limit.ts';
 import { parameters, type UploadQuery } from './parameters.ts';
 import { rowLimitOf } from './row-limit-parameter.ts';
 

@@ -5,10 +5,9 @@ import type { FastifyRequest } from 'fastify';
 import { wrongParameter } from '../../../core/errors.ts';
 import { parsePointer } from '../../../core/json-pointer.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
+import type { Flattening } from '../../../engine/loading/inputs/flatten-objects.ts';
 import type { JsonLimits } from '../../../readers/json/json-limits.ts';
 import type { JsonForm } from '../../../readers/json/json-upload-scanner.ts';
-
-import type { Flattening } from '../../loading/inputs/flatten-objects.ts';
 import type { QueryOn } from './parameters.ts';
 
 /** Media types for one row object on each line. None is registered, so programs use several names. */

@@ -1,14 +1,14 @@
 /** Loads the rows of an upload, and makes the answer from the result. */
 import { AppError, type ErrorBody, type Warning } from '../../../core/errors.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
-import { keepFaultyRows } from '../../loading/faulty-rows/keep-faulty-rows.ts';
-import type { LoadInput } from '../../loading/inputs/load-input.ts';
-import { readDefinition } from '../../loading/inputs/read-definition.ts';
-import { readText } from '../../loading/inputs/read-text.ts';
-import { renameColumns } from '../../loading/inputs/rename-columns.ts';
-import { useDefinition } from '../../loading/inputs/use-definition.ts';
-import { loadTable } from '../../loading/load-table.ts';
-import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request/load-request.ts';
+import { keepFaultyRows } from '../../../engine/loading/faulty-rows/keep-faulty-rows.ts';
+import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { readDefinition } from '../../../engine/loading/inputs/read-definition.ts';
+import { readText } from '../../../engine/loading/inputs/read-text.ts';
+import { renameColumns } from '../../../engine/loading/inputs/rename-columns.ts';
+import { useDefinition } from '../../../engine/loading/inputs/use-definition.ts';
+import { loadTable } from '../../../engine/loading/load-table.ts';
+import type { LoadContext, LoadRequest, LoadResult } from '../../../engine/loading/request/load-request.ts';
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { tableLocation } from '../admission/table-request.ts';

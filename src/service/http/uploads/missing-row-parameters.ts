@@ -1,6 +1,6 @@
 /** Reads the parameters about rows of the table that the upload does not have: `missing_rows`, `max_missing_rows`, `missing_within`. */
 import { wrongParameter } from '../../../core/errors.ts';
-import type { MissingRows } from '../../loading/request/load-request.ts';
+import type { MissingRows } from '../../../engine/loading/request/load-request.ts';
 import { namesIn } from './column-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
 import { rowLimitOf } from './row-limit-parameter.ts';

@@ -1,6 +1,6 @@
 /** Reads parameters that limit rows: a number, or a share of them such as `1%`. */
 import Type from 'typebox';
-import type { RowLimit } from '../../loading/request/row-limit.ts';
+import type { RowLimit } from '../../../engine/loading/request/row-limit.ts';
 
 export const RowLimitSchema = Type.Union([
   Type.Integer({ minimum: 0 }),

@@ -6,13 +6,13 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { ErrorCode } from '../../../core/errors.ts';
+import type { CallersStatement } from '../../../postgres/callers-statement.ts';
 import { type AnswerKeeper, noKey } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { viewOf } from '../../loads/load-view.ts';
 import { type GivenUpLoad, maxAttempts, type StoredRequest } from '../../loads/queue-statements.ts';
 import type { QueueWork, RunTaken, TakenLoad } from '../../loads/queued-loads.ts';
-import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { shownLoad } from '../answers/load-answers.ts';
 import { jsonContentType, logFailure } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';

@@ -5,9 +5,9 @@ import Type from 'typebox';
 import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
-import type { RowLimit } from '../../loading/request/row-limit.ts';
-import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { optionalBoolean, optionalInteger, optionalText } from '../../tables/name-schemas.ts';
+import type { RowLimit } from '../../../engine/loading/request/row-limit.ts';
+import { TableDescriptionSchema } from '../../../engine/tables/definition.ts';
+import { optionalBoolean, optionalInteger, optionalText } from '../../../engine/tables/name-schemas.ts';
 import { Load, LoadProfile } from '../answers/load-answers.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import {

@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { limitDetail } from '../../../core/limit-exceeded.ts';
 import type { Config } from '../../../core/settings/config.ts';
-import type { Log } from '../../postgres/log.ts';
+import type { Log } from '../../../postgres/log.ts';
 import { whenClosed } from './when-closed.ts';
 
 /** A reserve for files other than connections and those of uploads: modules, logs, the event loop. */

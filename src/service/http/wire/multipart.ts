@@ -10,10 +10,10 @@ import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busb
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../../core/problem-codes.ts';
+import { maxPatchBytes } from '../../../engine/loading/patch/cell-patch.ts';
 import type { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
 import { type FetchedFile, maxLinkLength } from '../../fetching/fetch-file.ts';
-import { maxPatchBytes } from '../../loading/patch/cell-patch.ts';
 import type { BodyDigest } from './body-digest.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;

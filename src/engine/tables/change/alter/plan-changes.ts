@@ -1,0 +1,174 @@
+/** Plans the changes that make a table what a definition says. It changes nothing. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../../../core/errors.ts';
+import type { LoadColumn } from '../../../../encoding/columns/load-column.ts';
+import { runAndUndo } from '../../../../postgres/savepoints.ts';
+import { quoteQualified } from '../../../../postgres/sql.ts';
+import { admitChanges, readShape } from '../../change-memory.ts';
+import { describeAlone } from '../../compare-definition.ts';
+import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
+import { readCastFacts, readTargetColumns, readTemporaryColumns } from '../../conversion/conversion-facts.ts';
+import { planConversion } from '../../conversion/plan-conversion.ts';
+import type { TableDescription } from '../../definition.ts';
+import { DefinitionProblems } from '../../definition-problems.ts';
+import type { PrepareOptions } from '../../draft-definition.ts';
+import { readLoadColumns } from '../../loading/read-load-columns.ts';
+import { checkDefinition, throwIfAny } from '../../prepare-table.ts';
+import { dependentObjects } from '../../replace/refuse-dependents.ts';
+import { resolveDefinition } from '../../resolve-definition.ts';
+import { goneMeanwhile } from '../found-table.ts';
+import { type AlterFacts, findDependents, readAlterFacts, renameInDescription } from './alter-facts.ts';
+import type { Change } from './change.ts';
+import { changedTypes, type Target } from './column-changes.ts';
+import { type CostlyColumn, costlyColumns } from './costly-values.ts';
+import { type Comparison, diffDefinition } from './diff-definition.ts';
+import { type MatchedColumns, matchColumns } from './match-columns.ts';
+import { refuseInCitus } from './refuse-in-citus.ts';
+import { completeSent, withoutTextType } from './sent-definition.ts';
+
+/** The table as it was found. */
+export interface FoundTable {
+  oid: number;
+  table: TableDescription;
+}
+
+export interface Plan {
+  /** The changes in the order in which they can be made. */
+  changes: Change[];
+  comparison: Comparison;
+  target: Target;
+  /** The columns whose values are measured before the changes. */
+  costly: CostlyColumn[];
+}
+
+/**
+ * Plans the changes.
+ *
+ * @throws AppError `permission-denied` if the role does not own the table; `invalid-definition`, also for changes that are not possible;
+ *   `dependent-objects` with the names of all objects in the way; the errors of `resolveDefinition`
+ */
+export async function planChanges(
+  client: ClientBase,
+  { oid, table }: FoundTable,
+  options: PrepareOptions,
+): Promise<Plan> {
+  const problems = new DefinitionProblems();
+  const matched = matchColumns(table, options.table, problems);
+  const facts = await readAlterFacts(client, oid, matched.dropped);
+  refuseOtherOwner(table, facts);
+  const relation = quoteQualified(table.schema, table.name);
+  // The names change in a copy of the table first.
+  await admitChanges(client, relation, { changes: matched.renames.length });
+  const existing = await renameInDescription(client, table, matched.renames);
+  const fallen = new Set(facts.fallen);
+  const sent = completeSent(existing, options.table, matched, fallen, problems);
+  const comparison = { existing, matched, sent, fallen };
+  const target = await readTarget(client, comparison, options, problems);
+  const changes = diffDefinition(comparison, target, problems);
+  refuseInCitus(table, changes, target, matched, problems);
+  await throwIfAny(problems);
+  const remembered = changes.filter(({ change }) => !forgotten.includes(change));
+  const added = changes.filter(({ change }) => change === 'add-column').length;
+  await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
+  await refuseDependentsOf(client, table, changes, matched);
+  return { changes, comparison, target, costly: target.costly };
+}
+
+/** The changes that leave the columns and checks of the table as they are. */
+const forgotten: readonly Change['change'][] = ['set-comment', 'add-index', 'drop-index', 'rename-index'];
+
+function refuseOtherOwner({ schema, name }: TableDescription, { isOwner, owner }: AlterFacts): void {
+  if (isOwner) return;
+  const detail = `Only the owner of the table "${schema}"."${name}", the role "${owner}", can change it.`;
+  throw new AppError('permission-denied', detail);
+}
+
+/** Lets PostgreSQL read the definition. Adds the problems to `problems`, and throws them if the definition itself has some. */
+async function readTarget(
+  client: ClientBase,
+  { sent, matched }: Comparison,
+  options: PrepareOptions,
+  problems: DefinitionProblems,
+): Promise<Target & { addedTrees: number; costly: CostlyColumn[] }> {
+  const before = await readLoadColumns(client, options.schema, options.name);
+  const read = async (table: unknown) => {
+    const resolved = await resolveDefinition(client, { ...options, table });
+    for (const problem of await problems.list()) resolved.problems.add(problem);
+    const prepared = await checkDefinition(client, resolved);
+    resolved.admitSequences();
+    let addedTrees = 0;
+    let costly: CostlyColumn[] = [];
+    const measure = async (relation: string, temporaryName: string) => {
+      addedTrees = (await readShape(client, relation)).trees;
+      costly = costlyColumns(before, await readTemporaryColumns(client, temporaryName), matched.oldNames);
+    };
+    const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
+    return { prepared, described, addedTrees, costly };
+  };
+  let target = await read(sent.definition);
+  const retyped = changedTypes(sent.columns, target.described);
+  const defaults = retyped.filter(({ keepsDefault, existing }) => keepsDefault && existing!.default !== null);
+  if (defaults.length > 0) {
+    // The default stays, but must be valid for the new type.
+    const whole = sent.definition as { columns: { name: string }[] };
+    const byName = new Map(defaults.map(({ name, existing }) => [name, existing!]));
+    const columns = whole.columns.map((column) => {
+      const existing = byName.get(column.name);
+      const { default: text, default_is_expression } = existing ?? {};
+      return existing
+        ? {
+            ...column,
+            default: withoutTextType(text),
+            ...(default_is_expression && { default_is_expression }),
+          }
+        : column;
+    });
+    target = await read({ ...whole, columns });
+  }
+  const names = retyped.map(({ name }) => name);
+  return { ...target, conversions: await readConversions(client, target, names, before, matched) };
+}
+
+async function readConversions(
+  client: ClientBase,
+  { prepared }: Pick<Target, 'prepared'>,
+  names: string[],
+  before: LoadColumn[],
+  { oldNames }: MatchedColumns,
+): Promise<Map<string, Conversion | NoConversion>> {
+  if (names.length === 0) return new Map();
+  const from = new Map(before.map((column) => [column.name, column]));
+  const columns = names.map((name) => prepared.columns.find((column) => column.name === name)!);
+  const to = await runAndUndo(client, 'types', () => readTargetColumns(client, columns));
+  // The columns are renamed before their types change.
+  const changes = names.map((name, place) => {
+    const old = from.get(oldNames.get(name)!);
+    if (old === undefined) throw goneMeanwhile();
+    return { from: { ...old, name }, to: to[place]! };
+  });
+  const facts = await readCastFacts(client, changes);
+  return new Map(changes.map((change, place) => [names[place]!, planConversion(change, facts)]));
+}
+
+async function refuseDependentsOf(
+  client: ClientBase,
+  { schema, name }: TableDescription,
+  changes: Change[],
+  { oldNames }: MatchedColumns,
+): Promise<void> {
+  const namesOf = (kind: Change['change']) =>
+    changes.filter(({ change }) => change === kind).map((change) => change.name!);
+  const found = await findDependents(client, quoteQualified(schema, name), {
+    columns: namesOf('drop-column'),
+    retyped: namesOf('change-type').map((column) => oldNames.get(column)!),
+    constraints: namesOf('drop-constraint'),
+    indexes: namesOf('drop-index'),
+  });
+  if (found.length === 0) return;
+  const detail = `The table "${schema}"."${name}" cannot be changed: other objects need a part of it that would be dropped or get another type. Drop them first.`;
+  throw dependentObjects(
+    detail,
+    found.map((dependent) => ({ dependent })),
+    'depends on',
+  );
+}

@@ -1,0 +1,252 @@
+/**
+ * Writes an expression as SQL that means the same in every search path: every function, operator, type and collation has its schema.
+ *
+ * A type of an extension may have its own operators and functions with the names of PostgreSQL's: `=` of citext compares without case.
+ * They are used if an operand has such a type, as PostgreSQL itself would do it.
+ */
+import { shorten } from '../../../core/identifiers.ts';
+import { firstOwnOid } from '../../../encoding/columns/load-column.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../postgres/sql.ts';
+import { type CatalogType, type TypeName, typeSql } from '../column-types.ts';
+import type { CatalogFunction, FunctionName } from '../defaults.ts';
+import { extensionFunctions, functionRules, rulesOfDefaults, setOperators } from './allowed-functions.ts';
+import { type CallNode, type ExpressionNode, type OperatorNode, visitExpression } from './expression.ts';
+import type { ExtensionObject } from './extension-objects.ts';
+
+/** The maximum number of characters of the SQL. `a BETWEEN b AND c` writes `a` twice. */
+const maxSqlLength = 65_536;
+
+/** What is known of the names in an expression. */
+export interface ExpressionNames {
+  columns: ReadonlyMap<string, CatalogType>;
+  findType(type: TypeName): CatalogType | null | undefined;
+  function(name: FunctionName): CatalogFunction | null | undefined;
+  sequence(text: string): string;
+  ofExtensions: ExtensionObject[];
+}
+
+/** Why an expression whose names were looked up is refused. The message completes a sentence whose subject is the expression. */
+export class RefusedExpression extends Error {}
+
+/** @throws RefusedExpression */
+export function expressionSql(node: ExpressionNode, names: ExpressionNames): string {
+  const write = (part: ExpressionNode) => expressionSql(part, names);
+  const sql = sqlOf(node, names, write);
+  if (sql.length > maxSqlLength) throw new RefusedExpression('is too long when it is written out');
+  return sql;
+}
+
+function sqlOf(
+  node: ExpressionNode,
+  names: ExpressionNames,
+  write: (node: ExpressionNode) => string,
+): string {
+  switch (node.kind) {
+    case 'column':
+      return quoteIdentifier(node.name);
+    case 'constant':
+      return node.sql;
+    case 'text':
+      return quoteLiteral(node.text);
+    case 'sequence':
+      return `pg_catalog.nextval(${quoteLiteral(names.sequence(node.name))}::pg_catalog.regclass)`;
+    case 'operator': {
+      const operator = `OPERATOR(${quoteIdentifier(schemaOfOperator(node, names))}.${node.name})`;
+      const right = node.of === undefined ? write(node.right) : `${node.of} (${write(node.right)})`;
+      return `(${node.left === undefined ? '' : write(node.left)} ${operator} ${right})`;
+    }
+    case 'call':
+      return callSql(node, names, node.arguments.map(write));
+    case 'cast': {
+      const type = names.findType(node.type)!;
+      if (readsSlowly(type, node.argument, names))
+        throw new RefusedExpression(`cannot read the text of each row as ${type.display}`);
+      return `(${write(node.argument)})::${typeSql(node.type, type)}`;
+    }
+    case 'form':
+      return node.parts.map((part) => (typeof part === 'string' ? part : write(part))).join('');
+  }
+}
+
+function callSql(node: CallNode, names: ExpressionNames, args: string[]): string {
+  const { schema, name } = functionOf(node, names);
+  if (node.syntax !== undefined && schema === 'pg_catalog') return standardSql(node, args);
+  const last = node.isVariadic ? args.length - 1 : -1;
+  const list = args.map((argument, index) => (index === last ? `VARIADIC ${argument}` : argument));
+  return `${quoteQualified(schema, name)}(${list.join(', ')})`;
+}
+
+/** Returns a call in the form of the SQL standard, which always means a function of `pg_catalog`. */
+function standardSql({ syntax = [], arguments: nodes }: CallNode, args: string[]): string {
+  const [first, second] = args;
+  const [head = ''] = syntax;
+  if (head === 'zone') return `(${second} AT TIME ZONE ${first})`;
+  if (head === 'POSITION') return `POSITION((${second}) IN (${first}))`;
+  if (head.startsWith('TRIM')) return `${head}${second ?? ''} FROM ${first})`;
+  const form = nodes[1];
+  if (head === 'NORMALIZE' && form?.kind === 'text') return `NORMALIZE(${first}, ${form.text})`;
+  return args.map((part, index) => `${syntax[index]}${part}`).join('') + syntax.at(-1);
+}
+
+function functionOf(node: CallNode, names: ExpressionNames): CatalogFunction {
+  const { name } = node;
+  const unknown = () =>
+    new RefusedExpression(`calls ${shorten(name.name)}(), which the database does not have`);
+  if (node.from === 'setting') {
+    const found = names.function(name);
+    if (!found) throw unknown();
+    return found;
+  }
+  const types = node.arguments.map((argument) => typeIdOf(argument, names));
+  const named = names.ofExtensions.filter(
+    (object) =>
+      !object.isOperator &&
+      object.name === name.name &&
+      (name.schema === undefined || name.schema === object.schema),
+  );
+  const own = named.find((object) => takesOwnType(object, types));
+  if (node.from === 'pg_catalog')
+    return own && name.schema === undefined ? own : { schema: 'pg_catalog', name: name.name };
+  const found = own ?? named[0];
+  if (found === undefined) throw unknown();
+  return found;
+}
+
+function schemaOfOperator(node: OperatorNode, names: ExpressionNames): string {
+  const { schema, name, left, right } = node;
+  if (setOperators.has(name) && left !== undefined) refuseTwoArrays(left, right, names);
+  const found = operatorOf(node, names);
+  if (found !== undefined) return found.schema;
+  if (schema === undefined || schema === 'pg_catalog') return 'pg_catalog';
+  throw new RefusedExpression(
+    `has the operator ${shorten(`${schema}.${name}`)}, which no extension has for these types`,
+  );
+}
+
+/** Returns the operator of an extension that an operator means. */
+function operatorOf(
+  { schema, name, left, right, of }: OperatorNode,
+  names: ExpressionNames,
+): ExtensionObject | undefined {
+  if (schema === 'pg_catalog') return undefined;
+  const types = [left, ...(of === undefined ? [right] : [])].map(
+    (operand) => operand && typeIdOf(operand, names),
+  );
+  return names.ofExtensions.find(
+    (object) =>
+      object.isOperator &&
+      object.name === name &&
+      (schema === undefined || object.schema === schema) &&
+      (takesOwnType(object, types) || (object.isAlone && object.types[0] === types[0])),
+  );
+}
+
+const takesOwnType = (object: ExtensionObject, types: (number | undefined)[]): boolean =>
+  types.some((type) => type !== undefined && type >= firstOwnOid && object.types.includes(type));
+
+/** Returns the type of the value, if it is known without the rules of PostgreSQL: that of a column, of a cast, or of a function of an extension. */
+function typeIdOf(node: ExpressionNode, names: ExpressionNames): number | undefined {
+  switch (node.kind) {
+    case 'column':
+      return names.columns.get(node.name)?.baseOid;
+    case 'cast':
+      return names.findType(node.type)?.baseOid;
+    case 'operator':
+      return operatorOf(node, names)?.result;
+    case 'call':
+      return node.from === 'extension'
+        ? names.ofExtensions.find((object) => !object.isOperator && object.name === node.name.name)?.result
+        : undefined;
+    case 'form':
+      return node.values.map((value) => typeIdOf(value, names)).find((type) => type !== undefined);
+    default:
+      return undefined;
+  }
+}
+
+function categoryOf(node: ExpressionNode, names: ExpressionNames): string | undefined {
+  if (node.kind === 'column') return names.columns.get(node.name)?.category;
+  return node.kind === 'cast' ? names.findType(node.type)?.category : undefined;
+}
+
+/** Refuses a comparison of the elements of two arrays of a row, each of which may have a million. PostgreSQL cannot be interrupted in it. */
+function refuseTwoArrays(left: ExpressionNode, right: ExpressionNode, names: ExpressionNames): void {
+  const mayBeLong = (node: ExpressionNode) =>
+    dependsOnRow(node) && [undefined, 'A'].includes(categoryOf(node, names));
+  if (mayBeLong(left) && mayBeLong(right))
+    throw new RefusedExpression('compares the elements of two arrays of a row');
+}
+
+function dependsOnRow(node: ExpressionNode): boolean {
+  let hasColumn = false;
+  visitExpression(node, ({ kind }) => {
+    hasColumn ||= kind === 'column';
+  });
+  return hasColumn;
+}
+
+/** The types whose values PostgreSQL reads from any text in little time and memory (pg_type.dat): bool, bytea, numbers, uuid, addresses, bits. */
+const typesReadFast = [16, 17, 18, 20, 21, 23, 26, 650, 700, 701, 790, 829, 869, 1560, 1562, 1700, 2950];
+
+/** The arrays of such types and of texts. `numeric[]` is none of them, because its text may be much longer than those of its elements. */
+const arraysReadFast = [
+  1000, 1001, 1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1028, 651, 791, 1040, 1041, 1561,
+  1563, 2951,
+];
+
+/** Returns whether PostgreSQL may read texts of the row for the cast, as a type that takes much time or memory. */
+function readsSlowly(type: CatalogType, argument: ExpressionNode, names: ExpressionNames): boolean {
+  const { baseOid, category } = type;
+  if (category === 'S' || typesReadFast.includes(baseOid)) return false;
+  if (mayBeText(argument, names)) return true;
+  if (category !== 'A' || arraysReadFast.includes(baseOid)) return false;
+  return dependsOnRow(argument) && typeIdOf(argument, names) !== baseOid;
+}
+
+/** Returns whether the value may be a text that depends on the row. */
+function mayBeText(node: ExpressionNode, names: ExpressionNames): boolean {
+  switch (node.kind) {
+    case 'column':
+    case 'cast': {
+      const category = categoryOf(node, names);
+      return category === undefined || category === 'S' || category === 'X';
+    }
+    case 'operator':
+      return ['||', '->', '->>', '#>>'].includes(node.name);
+    case 'call': {
+      if (node.from === 'extension') return typeIdOf(node, names) === TEXT;
+      const rule = functionRules.get(node.name.name) ?? rulesOfDefaults.get(node.name.name);
+      return (
+        node.from === 'setting' || (!rule?.isSmall && !/(json|array|range)(?!.*_text$)/.test(node.name.name))
+      );
+    }
+    case 'form':
+      return node.isElement === true || node.values.some((value) => mayBeText(value, names));
+    default:
+      return false;
+  }
+}
+
+const TEXT = 25;
+
+/** Returns the names of functions and operators that may be those of an extension. */
+export function namesOfExtensions(
+  node: ExpressionNode,
+  into: { functions: Set<string>; operators: Set<string> },
+): void {
+  visitExpression(node, (part) => {
+    if (part.kind === 'operator') into.operators.add(part.name);
+    if (part.kind === 'call') into.functions.add(part.name.name);
+  });
+}
+
+/** Returns whether the expression calls a function of an extension, or has an operator that is probably one of an extension. */
+export function needsExtension(node: ExpressionNode): boolean {
+  let needs = false;
+  visitExpression(node, (part) => {
+    if (part.kind === 'call') needs ||= part.from === 'extension' && extensionFunctions.has(part.name.name);
+    if (part.kind === 'operator')
+      needs ||= (part.schema ?? 'pg_catalog') !== 'pg_catalog' || /^(<?%|%>)$/.test(part.name);
+  });
+  return needs;
+}

@@ -1,0 +1,186 @@
+/** Reads what a load needs to know about a table's columns. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../../core/errors.ts';
+import { mapInTurns } from '../../../core/pause-for-others.ts';
+import { costOfUse } from '../../../encoding/columns/key-cost.ts';
+import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
+import { toQuery } from '../../../postgres/own-session.ts';
+import { runAndUndo } from '../../../postgres/savepoints.ts';
+import { isStatementError } from '../../../postgres/sqlstate.ts';
+import { noteKeptBytes, noteTable } from '../../../postgres/transaction.ts';
+import { findDistributionColumn } from '../distribution/describe-distribution.ts';
+import { countParts, typeKey, typeWidths } from '../type-width.ts';
+import { constantDefault } from './default-values.ts';
+import { type LoadFacts, loadColumns, readDefaults, showTypes, type TypeFacts } from './load-facts.ts';
+
+/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. @throws AppError `write-conflict` */
+export async function readLoadColumns(
+  client: ClientBase,
+  schema: string,
+  name: string,
+): Promise<LoadColumn[]> {
+  const { rows } = await client.query<LoadFacts>(toQuery(client, loadColumns(schema, name)));
+  const facts = rows[0]?.types ?? [];
+  await nameAsCallersDo(client, facts);
+  const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
+  const widthOf = typeWidths(facts);
+  const distributionColumn = rows[0]?.isCitus ? await findDistributionColumn(client, rows[0].oid) : undefined;
+  const columns = await mapInTurns(rows[0]?.columns ?? [], (column) =>
+    toLoadColumn(column, types, widthOf, distributionColumn),
+  );
+  noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
+  noteTable(client, { columns: columns.length });
+  const evaluated = columns.filter(
+    (column, index) => rows[0]!.columns![index]!.isEvaluated && isComputed(column),
+  );
+  if (evaluated.length > 0) await measureDefaults(client, rows[0]!.oid, evaluated);
+  return columns;
+}
+
+/** Returns the bytes that PostgreSQL keeps for the names of time zones in the defaults that it evaluates for the rows. */
+function bytesOfZones(columns: NonNullable<LoadFacts['columns']>): number {
+  const zones = new ZoneNames();
+  for (const { hasDefault, isGenerated, defaultExpression, treeBytes = 0 } of columns) {
+    if (!hasDefault || isGenerated) continue;
+    if (defaultExpression === undefined) zones.addTree(treeBytes);
+    else zones.addExpression(defaultExpression);
+  }
+  return zones.keptBytes;
+}
+
+/** PostgreSQL needs 66 MB for a text of this length in an index of the method `spgist`, and 690 MB for one of 1 MiB. */
+const maxBytesInTextTree = 256 * 1024;
+
+function toLoadColumn(
+  facts: NonNullable<LoadFacts['columns']>[number],
+  types: Map<string, TypeFacts>,
+  widthOf: WidthOf,
+  distributionColumn: string | undefined,
+): LoadColumn {
+  const {
+    typeOid,
+    typmod,
+    hasDefault,
+    defaultExpression,
+    treeBytes = 0,
+    isEvaluated: _,
+    isInTextTree,
+    isInGin,
+    isInTrigrams,
+    jsonCopies,
+    isSplit,
+    isListed,
+    copies,
+    ...column
+  } = facts;
+  if (column.name === distributionColumn)
+    Object.assign(column, { isNullable: false, isDistributionColumn: true });
+  const type = toColumnType(types, widthOf, typeOid, typmod);
+  if (isInTextTree)
+    type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
+  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
+  if (!hasDefault) return { ...column, type, default: 'none' };
+  const stored = type.base ?? type;
+  const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
+  const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression, treeBytes);
+  const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
+  return constant === undefined
+    ? { ...column, type, default: 'computed', defaultBytes }
+    : { ...column, type, default: 'constant', constant, defaultBytes };
+}
+
+/** The least number of bytes in which the catalogue stores an element of an array. */
+const leastTreeOfElement = 16;
+
+/** Estimates the bytes of a default: the length of its expression, or the length to which PostgreSQL pads its value. */
+function bytesOfDefault(
+  { paddedBytes = 0, repeatsPadding }: ColumnType,
+  expression: string | undefined,
+  treeBytes: number,
+): number {
+  const most = expression === undefined ? Math.ceil(treeBytes / leastTreeOfElement) : countParts(expression);
+  const bytes = expression === undefined ? treeBytes : Buffer.byteLength(expression);
+  return Math.max(bytes, paddedBytes * (repeatsPadding ? most : 1));
+}
+
+function isComputed(column: LoadColumn): boolean {
+  return column.default === 'computed' && !column.isGenerated;
+}
+
+/**
+ * Replaces the estimated lengths of defaults by the lengths of their values, because a value may be longer than its expression: `to_char(now(), 'JJJ')`. It
+ * evaluates the defaults once. A default that takes numbers from a sequence, or that calls functions of users, is not evaluated and keeps its estimate.
+ */
+async function measureDefaults(client: ClientBase, table: number, columns: LoadColumn[]): Promise<void> {
+  const ids = columns.map(({ id }) => id);
+  const { rows } = await client.query<{ id: number; expression: string }>(readDefaults(table, ids));
+  const safe = rows.filter(({ expression }) => !/\b(nextval|setval)\(/.test(expression));
+  if (safe.length === 0) return;
+  const lengths = safe.map(({ expression }) => `pg_column_size(${expression})::float8`);
+  const query = { text: `SELECT ${lengths.join(', ')}`, rowMode: 'array' as const };
+  try {
+    const { rows: values } = await runAndUndo(client, 'defaults', () =>
+      client.query<(number | null)[]>(query),
+    );
+    for (const [index, { id }] of safe.entries()) {
+      const column = columns.find((one) => one.id === id)!;
+      column.defaultBytes = Math.max(column.defaultBytes ?? 0, values[0]![index] ?? 0);
+    }
+  } catch (error) {
+    // The error is ignored, because some tables have a default that always fails, to force each row to have a value.
+    if (!isStatementError(error)) throw error;
+  }
+}
+
+/** Gives types that were created in this database the names that they have in the caller's search path, for messages. Takes one more round trip if there are any. */
+async function nameAsCallersDo(client: ClientBase, types: TypeFacts[]): Promise<void> {
+  const made = types.filter(({ oid }) => oid >= firstOwnOid);
+  if (made.length === 0) return;
+  const pairs = made.map(({ oid, typmod }): [number, number] => [oid, typmod]);
+  const { rows } = await client.query<{ found: string[] }>(showTypes(pairs));
+  for (const [index, type] of made.entries()) type.name = rows[0]!.found[index]!;
+}
+
+/**
+ * Returns the facts about a type.
+ *
+ * @throws AppError `write-conflict` if there is no such type. PostgreSQL lets another session drop a type while a table with a column of the
+ * type is created
+ */
+function factsOf(types: Map<string, TypeFacts>, oid: number, typmod: number): TypeFacts {
+  const facts = types.get(typeKey(oid, typmod));
+  if (facts !== undefined) return facts;
+  const detail =
+    'Another session dropped the type of a column of the table at the same moment. Send the request again.';
+  throw new AppError('write-conflict', detail);
+}
+
+type WidthOf = ReturnType<typeof typeWidths>;
+
+function toColumnType(
+  types: Map<string, TypeFacts>,
+  widthOf: WidthOf,
+  oid: number,
+  typmod: number,
+): ColumnType {
+  const facts = factsOf(types, oid, typmod);
+  const { name, sqlName, kind, category, delimiter, equality, labels, input } = facts;
+  const type: ColumnType = { oid, name, typmod, kind, category, delimiter };
+  if (kind === 'domain') {
+    const under = toColumnType(types, widthOf, facts.base, facts.baseTypmod);
+    type.base = under.base ?? under;
+    type.domainNotNull = facts.notNull || under.domainNotNull === true;
+  }
+  if (kind === 'array') type.element = toColumnType(types, widthOf, facts.element, typmod);
+  const { paddedBytes, repeats, cost } = widthOf(oid, typmod);
+  type.cost = cost;
+  if (paddedBytes > 0) type.paddedBytes = paddedBytes;
+  if (paddedBytes > 0 && repeats) type.repeatsPadding = true;
+  if (sqlName !== name) type.sqlName = sqlName;
+  if (equality !== null) type.equality = equality;
+  if (labels !== null) type.labels = labels;
+  if (facts.hasInfinity) type.hasInfinity = true;
+  if (input !== null) type.input = input;
+  return type;
+}

@@ -1,0 +1,136 @@
+/** Tests that PostgreSQL writes the trees of expressions as expression-trees.ts expects, and that the estimates are not too low. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import {
+  callsFunctions,
+  digitsOf,
+  mostDigits,
+  treeBytes,
+  typesOfConstants,
+  typesOfNumbers,
+} from './expression-trees.ts';
+
+let database: TestDatabase;
+let client: pg.Client;
+
+before(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+  await client.query(
+    "CREATE TYPE pair AS (a numeric, b text); CREATE TYPE colour AS ENUM ('red'); CREATE TYPE numbers AS (a int[])",
+  );
+});
+after(async () => {
+  await client.end();
+  await database.drop();
+});
+
+interface Facts {
+  tree: string;
+  text: number;
+  bytes: number;
+  most: string;
+  calls: boolean;
+}
+
+async function factsOf(type: string, expression: string): Promise<Facts> {
+  await client.query(`DROP TABLE IF EXISTS t; CREATE TABLE t (a ${type} DEFAULT ${expression})`);
+  const { rows } = await client.query<Facts>(`
+    SELECT adbin::text AS tree, octet_length(pg_get_expr(adbin, 0)) AS text, ${treeBytes('adbin')} AS bytes,
+      ${mostDigits('adbin')} AS most, ${callsFunctions('adbin')} AS calls FROM pg_attrdef WHERE adrelid = 't'::regclass`);
+  return rows[0]!;
+}
+
+const withNumbers: [type: string, text: string][] = [
+  ['numeric', '1e131071'],
+  ['numeric', '-1.5e100000'],
+  ['numeric', '1e-16383'],
+  ['numeric[]', '{1e131071,2,3e1000,1e131071}'],
+  ['numrange', '[1,1e131071]'],
+  ['nummultirange', '{[1,2],[3,1e131071]}'],
+  ['jsonb', '{"a":[1e131071,{"b":1e1000}],"text":"some words"}'],
+  ['jsonb[]', '{1e131071,1e10000}'],
+  ['pair', '(1e131071,text)'],
+  ['pair[]', '{"(1e131071,text)","(1e1000,)"}'],
+];
+
+for (const [type, text] of withNumbers) {
+  test(`the digits of ${text} as ${type} are estimated, not too low`, async () => {
+    const { tree, text: length, most } = await factsOf(type, `'${text}'`);
+    const digits = await digitsOf(tree, () => true);
+    assert.ok(digits + 200 > length, `${digits} digits for a text of ${length}`);
+    assert.ok(digits < 1.1 * length + 1000, `${digits} digits for a text of ${length}`);
+    assert.ok(Number(most) + 200 > length, `at most ${most} digits for a text of ${length}`);
+  });
+}
+
+const withoutNumbers: [type: string, expression: string][] = [
+  ['text', `'${'some text '.repeat(300)}'`],
+  ['text[]', `'{a,b,c}'`],
+  ['colour', `'red'`],
+  ['integer', '1'],
+  ['timestamptz', 'now()'],
+  ['bytea', `'\\x${'00ff'.repeat(1000)}'`],
+];
+
+for (const [type, expression] of withoutNumbers) {
+  test(`${expression.slice(0, 20)} as ${type} has no digits, and its text is not longer than its tree`, async () => {
+    const { tree, text, bytes, most } = await factsOf(type, expression);
+    assert.equal(Number(most), 0);
+    assert.equal(await digitsOf(tree, () => true), 0);
+    assert.ok(text <= bytes);
+  });
+}
+
+test('calls of functions and operators are found, and implicit casts are not', async () => {
+  for (const [type, expression, calls] of [
+    ['text', "to_char(now(), 'J')", true],
+    ['text', "'a' || current_user", true],
+    ['varchar(5)', "'a'", false],
+    ['char(5)', "'a'", false],
+    ['text', "'a'", false],
+  ] as const) {
+    assert.equal((await factsOf(type, expression)).calls, calls, expression);
+  }
+});
+
+test("the types with numbers are PostgreSQL's own", async () => {
+  const { rows } = await client.query<{ oid: number }>(`
+    SELECT t.oid::int AS oid FROM pg_type t LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
+    WHERE coalesce(e.typname, t.typname) IN ('numeric', 'numrange', 'nummultirange', 'jsonb', 'jsonpath') AND t.typnamespace = 'pg_catalog'::regnamespace`);
+  assert.deepEqual(typesOfNumbers.toSorted(), rows.map(({ oid }) => oid).toSorted());
+});
+
+test('a type of a user without numbers is not searched', async () => {
+  const { tree } = await factsOf('numbers', `'("{${Array.from({ length: 2000 }, (_, n) => n)}}")'`);
+  const asked: number[] = [];
+  const hasNumbers = (type: number) => asked.push(type) === 0;
+  assert.equal(await digitsOf(tree, hasNumbers), 0);
+  assert.deepEqual(asked, typesOfConstants([tree]));
+  const { rows } = await client.query("SELECT 'numbers'::regtype::oid::int AS oid");
+  assert.deepEqual(asked, [rows[0].oid]);
+});
+
+test('other work goes on while a long constant is searched, whatever its bytes are', async () => {
+  const { tree } = await factsOf('pair', "'(1.5,)'");
+  const constant = /:constlen.*\]/.exec(tree)![0];
+  // Every fourth byte looks like the beginning of a number that extends almost to the end.
+  const count = 500_000;
+  const bytes = Array.from({ length: count }, () => '0 32 8 0').join(' ');
+  const hostile = tree.replace(
+    constant,
+    `:constlen -1 :constbyval false :constvalue ${4 * count} [ ${bytes} ]`,
+  );
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  await digitsOf(hostile, () => true);
+  clearImmediate(next);
+  assert.ok(turns >= 3, `${turns} turns`);
+});

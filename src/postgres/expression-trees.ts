@@ -1,0 +1,188 @@
+/**
+ * Estimates how long an expression of the catalogue becomes when PostgreSQL writes it as text, before PostgreSQL writes it.
+ *
+ * The catalogue has an expression as a tree (`pg_node_tree`), which is a text with about four characters for each byte of a constant. The text
+ * of most constants is shorter than that. A `numeric` is the exception: `1e131071` takes 12 bytes and has 131,072 digits, and PostgreSQL
+ * needs several copies of the text. The names in a tree are PostgreSQL's internals (server-internals.ts): nodes/outfuncs.c and
+ * utils/numeric.c. expression-trees.database.test.ts compares the estimates with a real server.
+ */
+import { HEAVY, Pace } from '../core/pause-for-others.ts';
+
+/** The types that contain numbers of any length: `numeric` and `jsonb`, and PostgreSQL's own arrays, ranges and multiranges of them (pg_type.dat). */
+export const typesOfNumbers = [1700, 1231, 3906, 3907, 4532, 6151, 3802, 3807, 4072, 4073];
+
+/** How the tree shows a constant that is a single number. */
+const oneNumber = ':consttype 1700 ';
+/** A pattern for a constant that may contain several numbers. It includes types of users: their identifiers have five digits or more, and types that contain numbers have no collation. */
+const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9][0-9]{4,} :consttypmod -?[0-9]+ :constcollid 0 :constlen -1 )`;
+
+/** The maximum number of characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
+const longestNumber = 147_457;
+
+/** The maximum number of bytes of a tree that is searched for constants. The tree of a text of 1 MiB has 4 to 5 MiB. */
+export const maxTreeBytes = 8 * 1024 * 1024;
+
+/** Returns the bytes of a tree as SQL. PostgreSQL knows them without reading a long tree. @param tree SQL of a `pg_node_tree` */
+export const treeBytes = (tree: string) => `pg_catalog.octet_length(${tree}::pg_catalog.text)`;
+
+/**
+ * Returns SQL for an upper bound of the digits of the numbers in the tree. If a constant may contain several numbers, each is
+ * assumed to take six bytes, which the tree writes with 24 characters.
+ */
+export const mostDigits = (tree: string) => `
+  CASE WHEN ${treeBytes(tree)} > ${maxTreeBytes} THEN 0
+    WHEN ${tree}::pg_catalog.text ~ '${severalNumbers}' THEN ${treeBytes(tree)}::int8 * ${Math.ceil(longestNumber / 24)}
+    ELSE pg_catalog.regexp_count(${tree}::pg_catalog.text, '${oneNumber}')::int8 * ${longestNumber} END`;
+
+/** Returns SQL for whether the text of the expression is certainly at most some MiB long, so that it can be read without estimating its digits. */
+export const isShortExpression = (tree: string) =>
+  `(${treeBytes(tree)} <= 4096 OR ${treeBytes(tree)} <= ${maxTreeBytes} AND ${tree}::pg_catalog.text !~ '${severalNumbers}')`;
+
+/** Returns SQL for whether the value comes from a function or an operator that the expression calls. Implicit casts do not count. */
+export const callsFunctions = (tree: string) =>
+  `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
+
+/**
+ * Returns SQL for whether the expression calls a function, also as an operator, or may.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ * @param names names of functions in any schema
+ */
+export const callsOneOf = (tree: string, names: string[]) =>
+  `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ('funcid (' || (
+    SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
+    WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') '))`;
+
+/** The maximum number of copies of values that are counted for one expression besides those of casts, as many as one of a definition may make (expressions/expression-reader.ts). */
+export const mostCopies = 64;
+/** Types whose values have at most some bytes: numbers, dates, times and UUIDs (pg_type.dat). */
+const shortTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|1266|1700|2950';
+
+/** A pattern for casts that may copy a long value. */
+const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
+
+/** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
+export const copiesIn = (tree: string) => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
+    pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
+    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) ')) END`;
+
+/**
+ * Returns SQL for how often the expression makes the parts of a `jsonb` from its columns. `->` and `#>` make none, and are left out by the identifiers of
+ * their functions (pg_proc.dat). From texts only casts make them.
+ */
+export const jsonCopiesIn = (tree: string, from: 'texts' | 'others') => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
+    * pg_catalog.regexp_count(${tree}, '(?<!funcid (3478|3215|3217) ):${from === 'texts' ? '' : '(op|func)?'}resulttype (3802|3807) ') END`;
+
+/** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */
+const harmlessFunctions = '1574|1299|3432';
+const plainNodes =
+  'VAR|CONST|OPEXPR|SCALARARRAYOPEXPR|BOOLEXPR|NULLTEST|BOOLEANTEST|RELABELTYPE|ARRAYEXPR|CASEEXPR|CASEWHEN|SQLVALUEFUNCTION';
+
+/**
+ * Returns SQL for whether evaluating the expression leaves nothing in the session, because it has only operators, casts and a few functions,
+ * all of PostgreSQL itself. The caller must check that it depends on no function and no operator that was created in this database.
+ */
+export const leavesNothing = (tree: string) =>
+  `(${treeBytes(tree)} <= 65536 AND ${tree}::pg_catalog.text !~ '\\{(?!(${plainNodes}) |FUNCEXPR :funcid (${harmlessFunctions}) |FUNCEXPR :funcid \\d+ :funcresulttype \\d+ :funcretset false :funcvariadic false :funcformat [12] )')`;
+
+/**
+ * Returns an upper bound of the digits of the numbers in the tree. Unlike `mostDigits`, it reads the numbers. The time grows with
+ * the length of the tree, and the work is done in turns.
+ *
+ * @param hasNumbers returns whether the values of a type of a user contain numbers of the type `numeric`
+ */
+export async function digitsOf(tree: string, hasNumbers: (type: number) => boolean): Promise<number> {
+  let digits = 0;
+  for (const [start, { 1: oid, 0: head }] of constantsOf(tree)) {
+    const type = Number(oid);
+    if (!(isOfUser(type) ? hasNumbers(type) : typesOfNumbers.includes(type))) continue;
+    const bytes = await readBytes(tree, start + head.length);
+    digits += await digitsOfBytes(bytes, alignedTypes.includes(type));
+  }
+  return digits;
+}
+
+/** Returns the types of users that the constants of the trees have. */
+export function typesOfConstants(trees: readonly string[]): number[] {
+  const types = new Set<number>();
+  for (const tree of trees) for (const [, { 1: oid }] of constantsOf(tree)) types.add(Number(oid));
+  return [...types].filter(isOfUser);
+}
+
+function* constantsOf(tree: string): Generator<[start: number, match: RegExpMatchArray]> {
+  const constants = tree.matchAll(/:consttype (\d+) [^{}[\]]*:constvalue \d+ \[ /g);
+  for (const match of constants) yield [match.index, match];
+}
+
+const isOfUser = (type: number): boolean => type >= 10_000;
+
+/** How many characters of a tree, or bytes of a constant, are read before other work may run. */
+const piece = 65_536;
+
+/** Reads the bytes of a constant up to its closing bracket. In the tree they are signed numbers with spaces. */
+async function readBytes(tree: string, start: number): Promise<Uint8Array> {
+  const end = tree.indexOf(']', start);
+  const bytes = new Uint8Array(Math.ceil((end - start) / 2));
+  const pace = new Pace();
+  let count = 0;
+  let value = 0;
+  let sign = 1;
+  for (let at = start; at < end; at++) {
+    const code = tree.charCodeAt(at);
+    if (code === 32) {
+      bytes[count++] = sign * value;
+      value = 0;
+      sign = 1;
+    } else if (code === 45) sign = -1;
+    else value = value * 10 + code - 48;
+    if (at % piece !== 0) continue;
+    const pause = pace.pause(HEAVY);
+    if (pause) await pause;
+  }
+  return bytes.subarray(0, count);
+}
+
+/** The types whose values contain numbers only at multiples of four bytes, each with a header of four bytes: `numeric[]`, `jsonb` and `jsonb[]`. */
+const alignedTypes = [1231, 3802, 3807];
+
+/**
+ * Adds up the digits of everything in the bytes that may be a number with a long header. Such a number has its length, its sign with the scale,
+ * its weight, and its digits to the base 10,000. Other numbers have few digits. Where numbers begin depends on the type, so all places are
+ * tried, from the end to the beginning. For even and for odd places, the position of the next two bytes that cannot be a digit is kept.
+ */
+async function digitsOfBytes(bytes: Uint8Array, areAligned: boolean): Promise<number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const noDigit = new Int32Array(bytes.length + 2).fill(bytes.length);
+  const pace = new Pace();
+  let digits = 0;
+  for (let at = bytes.length - 2; at >= 0; at--) {
+    noDigit[at] = view.getUint16(at, true) > 9999 ? at : noDigit[at + 2]!;
+    if (!areAligned || at % 4 === 0) digits += digitsAt(view, at, areAligned, noDigit);
+    if (at % piece !== 0) continue;
+    const pause = pace.pause(HEAVY);
+    if (pause) await pause;
+  }
+  return digits;
+}
+
+/** Returns the digits of the number that may begin at the place; 0: none begins there, or it has few digits. */
+function digitsAt(view: DataView, at: number, areAligned: boolean, noDigit: Int32Array): number {
+  const first = view.getUint8(at);
+  const isShort = !areAligned && (first & 1) === 1;
+  if (at + (isShort ? 7 : 10) > view.byteLength || (!isShort && (first & 3) !== 0)) return 0;
+  const header = isShort ? 1 : 4;
+  const length = isShort ? first >> 1 : view.getUint32(at, true) >>> 2;
+  const end = at + length;
+  if (length < header + 6 || end > view.byteLength || (length - header) % 2 !== 0) return 0;
+  const scale = view.getUint16(at + header, true);
+  const weight = view.getInt16(at + header + 2, true);
+  const start = at + header + 4;
+  if (scale >= 0x8000 || noDigit[start]! < end || view.getUint16(start, true) === 0) return 0;
+  // A number is stored without zeros at its end, and has only the digits before and after the point. Other bytes are not a number.
+  const fraction = scale & 0x3fff;
+  if (view.getUint16(end - 2, true) === 0 || (end - start) / 2 > weight + 1 + Math.ceil(fraction / 4))
+    return 0;
+  return 4 * Math.max(0, weight + 1) + fraction;
+}
