@@ -12,8 +12,8 @@ import type { CallersStatement } from '../../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../../postgres/server-internals.ts';
 import { conditionOf, isRefusalOfData } from '../../../postgres/sqlstate.ts';
-import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
 import { dropOwnInputCheck, ownInputCheck } from '../../tables/loading/input-check.ts';
+import { equalityOf } from '../../tables/rules/equality.ts';
 import type { CopiedRows } from '../copying/copy-rows.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
@@ -222,11 +222,7 @@ async function searchOf(
 }
 
 function withinOf(sent: SentRows, within: readonly string[]): statements.Compared {
-  const equals = within.map((name) => {
-    const column = sent.columns.find((one) => one.name === name);
-    const base = baseOfDomain(column);
-    return { operator: equalityOperator(column), leftBase: base, rightBase: base };
-  });
+  const equals = within.map((name) => equalityOf(sent.columns.find((column) => column.name === name)));
   return { columns: within, equals, areNullsEqual: true, shapes: shapesWith(sent, within) };
 }
 

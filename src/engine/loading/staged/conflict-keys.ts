@@ -2,9 +2,9 @@
 import { mapInTurns } from '../../../core/pause-for-others.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
-import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
 import { asKey } from '../../tables/indexes/index-definition.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
+import { equalityOf } from '../../tables/rules/equality.ts';
 import type { ConflictKey } from './conflict-rule.ts';
 
 /** Returns the keys of a new table that `on_conflict` can use. It works in turns, because there may be thousands. */
@@ -15,11 +15,7 @@ export async function conflictKeysOf(
   const byName = new Map(columns.map((column) => [column.name, column]));
   const toConflictKey = ({ columns: names, options }: KeyDefinition): ConflictKey => ({
     columns: names,
-    equals: names.map((name) => {
-      const column = byName.get(name);
-      const base = baseOfDomain(column);
-      return { operator: equalityOperator(column), leftBase: base, rightBase: base };
-    }),
+    equals: names.map((name) => equalityOf(byName.get(name))),
     nullsNotDistinct: !options.areNullsDistinct,
   });
   const uniqueIndexes = indexes

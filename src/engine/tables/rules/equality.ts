@@ -1,11 +1,21 @@
 /** Compares two values of a key or of a reference in the same way as the table's own index or constraint. */
 
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+
 export interface Equality {
   /** The operator, with its schema. */
   operator: string;
   /** The base type of each side, if its type is a domain. A domain over an enum and the enum itself have no common operator. */
   leftBase?: string | null;
   rightBase?: string | null;
+}
+
+/** Returns how a key over the column compares two values. The values of a domain with a modifier are compared without a cast. */
+export function equalityOf(column: LoadColumn | undefined): Equality {
+  const type = column?.type;
+  const base = type?.base;
+  const cast = base === undefined || base.typmod >= 0 ? null : (base.sqlName ?? base.name);
+  return { operator: (base ?? type)?.equality ?? 'OPERATOR(pg_catalog.=)', leftBase: cast, rightBase: cast };
 }
 
 /**
