@@ -236,7 +236,7 @@ function uploadCalls(connection: Connection) {
      */
     loadTables: (options: PlanOptions): Promise<LoadedTables> => uploadPlan(connection, options, {}, jsonOf),
 
-    /** Does the same in the background, like `enqueue`. */
+    /** Sends several tables like `loadTables`, and returns like `enqueue` as soon as the service has stored them. */
     enqueueTables: (options: PlanOptions): Promise<Load | LoadedTables> =>
       uploadPlan(connection, options, { prefer: 'respond-async' }, jsonOf),
 

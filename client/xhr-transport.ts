@@ -1,7 +1,7 @@
 /** A transport for pages that show the progress of an upload: `createClient({ url, token, transport: xhrTransport })`. */
 import { fetchTransport, type Transport } from './transport.ts';
 
-/** Sends requests with `onSent` through XMLHttpRequest, which reports the progress of all bodies. Other requests use `fetch`. */
+/** Sends a request with `onSent` through XMLHttpRequest, because `fetch` reports the sent bytes only of streams. A request whose body is a stream, or that has no `onSent`, uses `fetch`. */
 export const xhrTransport: Transport = (url, request) => {
   const { method, headers, body, signal, onSent } = request;
   if (!onSent || body === undefined || body instanceof ReadableStream) return fetchTransport(url, request);

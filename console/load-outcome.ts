@@ -104,7 +104,7 @@ export function resultIn(record: Load): LoadResult {
   };
 }
 
-/** Does the same for a load of several tables. */
+/** Returns the result of a committed load of several tables, like `resultIn`. */
 export function tablesIn(record: Load): TablesResult {
   const answer = resultOf(record);
   if (answer && 'tables' in answer) return answer;

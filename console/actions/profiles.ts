@@ -28,7 +28,7 @@ export async function saveProfile(page: Page, name: string, isShared: boolean): 
   await readProfiles(page);
 }
 
-/** Makes the choices of a profile. The table that the user has chosen stays. */
+/** Applies the parameters and the definition of a profile to the page. A table that the user has chosen stays. */
 export async function useProfile(
   page: Page,
   { name, shared_with: shared, is_own }: ListedProfile,
@@ -37,7 +37,7 @@ export async function useProfile(
   await take(page, name, (signal) => page.client.profile(name, { signal, ...where }));
 }
 
-/** Makes the choices of the settings that fit a new file, once, and before the user has chosen anything. */
+/** Applies the saved settings that fit a new file, once, and only if the user has not changed anything yet. */
 export async function useFitting(page: Page): Promise<void> {
   const { mayUseProfile, step } = page.state;
   const fitting = mayUseProfile && step === 'columns' ? fittingSettings(page.state) : undefined;
@@ -47,7 +47,7 @@ export async function useFitting(page: Page): Promise<void> {
   else await useSettings(page, fitting as Settings);
 }
 
-/** Makes the choices of an earlier load. */
+/** Applies the parameters of an earlier load to the page. */
 export async function useSettings(page: Page, { parameters }: Settings): Promise<void> {
   await take(page, '', async () => ({ parameters, table: null }));
 }

@@ -74,7 +74,8 @@ function readLiteral(
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
-    // Either the array ends here, or a comma and another element must follow.
+    // An element or a dimension has ended. If it was the outermost dimension, the array has ended. Otherwise a closing brace must follow, or a comma and
+    // another element.
     if (depth === 0) break;
     skipSpaces(bytes);
     mayEnd = at < stop && bytes[at] === ascii.CLOSING_BRACE;

@@ -187,7 +187,7 @@ export function highestNumber(relation: string, column: string): string {
 }
 
 /**
- * Does the same as `continueNumbering`, with a value that `highestNumber` has found before. It is needed with Citus, which runs a
+ * Returns a statement like that of `continueNumbering`, for a value that `highestNumber` has found before. It is needed with Citus, which runs a
  * query of a table with one shard as a whole at a worker, where the bounds of a sequence are different.
  */
 export function continueNumberingAfter(relation: string, column: string, highest: string | null): Statement {

@@ -29,7 +29,7 @@ export interface FileMemory {
    * @throws the error of `refusal`, or the signal's reason
    */
   claim(bytes: number, signal: AbortSignal): Promise<Claim>;
-  /** Does the same for a process that reads a file. */
+  /** Waits, as `claim` does, for the memory of a process that reads a file, and for a place among these processes (`MAX_LEGACY_READERS`). */
   claimReader(bytes: number, signal: AbortSignal): Promise<Claim>;
   /** @param free frees memory that was claimed */
   onClose(free: () => void): void;

@@ -51,7 +51,7 @@ export interface EventFacts {
   };
   /** The table's other name, before or after this change. */
   renamed?: { renamed_from: TableName } | { renamed_to: TableName };
-  /** Why a load has ended without an effect: the status and the error code of its answer. */
+  /** Why a load has ended without an effect: the status and the error code of its answer. Each such answer has a code; the type allows undefined as `KeptAnswer` does. */
   refusal?: { status: number; code: ErrorCode | undefined };
 }
 

@@ -45,7 +45,7 @@ export const noKey: AnswerKeeper = {
 /** The result of a request for a key. */
 export type KeyClaim =
   | { claimed: ClaimedKey; answered?: undefined }
-  /** Another request with the key is still running. */
+  /** Another request with the key is still running, or has just ended with an error that is not stored. */
   | { claimed?: undefined; answered?: undefined }
   /** Another request with the key was answered already. */
   | { claimed?: undefined; answered: { fingerprint: Buffer; answer: KeptAnswer } };

@@ -120,7 +120,7 @@ export class LoadRun implements LoadObserver {
     this.committingTables(this.toAnswer(result), [{ ...this.facts, result }]);
   }
 
-  /** Does the same for a load of several tables. Their changes are not stored. */
+  /** Notes the answer and the events of a load, also of several tables, before it commits. The changes of several tables are not stored. */
   committingTables(answer: KeptAnswer, tables: (LoadedInto & { result: LoadResult })[]): void {
     this.answer = answer;
     this.#events = tables.flatMap((table) => eventsOfCommit(this.id, table, table.result));

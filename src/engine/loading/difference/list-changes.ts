@@ -40,7 +40,8 @@ async function readChanges(client: ClientBase, load: StagedLoad): Promise<RowCha
     const { rows } = await client.query<FoundChange>(`FETCH ${batch} FROM ${cursor}`);
     for (const row of rows) {
       const change = toChange(row, load, columns);
-      // A row whose key has NULL is found among the unchanged rows only if the rest of its key is written in the same way, as 1.0 and 1.00 are not.
+      // The load leaves unchanged rows out. It misses one whose key has NULL, if the other values of the key are equal but stored in another way
+      // (1.0 and 1.00), because it then compares the whole key with `*=`.
       if (change.kind === 'changed' && change.cells.length === 0) continue;
       characters += sizeOf(change);
       if (characters <= maxCharacters) changes.push(change);

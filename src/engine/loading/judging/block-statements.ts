@@ -116,7 +116,7 @@ export interface PassOptions {
   maxListed: number;
   /** A regular expression over the SQLSTATE, a space and the message of an error. A matching error is not about a row and ends the pass. */
   notOfRows: string;
-  /** true: `mergeRows` counts rows with sequences. */
+  /** true: sequences count the rows of the table that are changed or found unchanged (`startCounting`). Their values are set back when a block is undone. */
   countsMet: boolean;
   /** The foreign keys that refer to the table itself. A row that violates one waits, because the row that it refers to may come later. */
   ownReferences: string[];

@@ -20,7 +20,7 @@ export interface ConvertedColumn {
 }
 
 /**
- * Returns the change; undefined: no conversion is exact, a new column is not behind all others, or the changes are too many.
+ * Returns the change; undefined: a column has no exact conversion, its notation changes, a new column is not behind all others, or the changes are too many.
  *
  * @param head the columns of the table
  * @param inference the types of all rows

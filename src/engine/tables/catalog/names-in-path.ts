@@ -90,7 +90,7 @@ export const qualifiedTypes = (owner: string, catalog = 'pg_attrdef') => `(
 export const ownCode = (catalog: string, owner: string) =>
   ownCodeOf(`used.classid = '${catalog}'::regclass AND used.objid = ${owner}`);
 
-/** Does the same for several expressions. @param owners a condition of the rows `used` of `pg_depend` */
+/** Returns what `ownCode` returns, for several expressions. @param owners a condition of the rows `used` of `pg_depend` */
 export const ownCodeOf = (owners: string) => `(
   SELECT json_agg(coalesce((SELECT n.nspname FROM pg_namespace n WHERE n.oid = p.pronamespace) || '.' || p.proname, 'operator'))
   FROM pg_depend used LEFT JOIN pg_proc p ON used.refclassid = 'pg_proc'::regclass AND p.oid = used.refobjid

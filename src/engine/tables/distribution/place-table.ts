@@ -26,7 +26,7 @@ export function distribute(relation: string, placement: Placement | undefined): 
 /** For the rest of the transaction, lets Citus use one connection to each node for a statement (sequential mode). */
 export const workSequentially = qualified`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
 
-/** Does this for several tables, if the database has Citus. After a parallel COPY into one table, Citus distributes no other table, and checks no foreign key to it. */
+/** Sets sequential mode for a load of several tables, if the database has Citus. After a parallel COPY into one table, Citus distributes no other table, and checks no foreign key to it. */
 export const workSequentiallyTogether = qualified`SELECT pg_catalog.set_config('citus.multi_shard_modify_mode', 'sequential', true) WHERE ${hasCitus}`;
 
 /**

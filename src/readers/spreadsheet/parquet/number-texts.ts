@@ -90,7 +90,7 @@ export function appendDouble(out: RecordBuffer, value: number): void {
 /** A float of 32 bits has 6 to 9 significant digits. */
 const minFloatDigits = 6;
 
-/** Does the same for a float of 32 bits. */
+/** Writes a finite float of 32 bits with the fewest digits that give it back. */
 export function appendFloat(out: RecordBuffer, value: number): void {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 24) {
     appendDouble(out, value);

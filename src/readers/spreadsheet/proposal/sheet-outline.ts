@@ -152,7 +152,7 @@ export class SheetOutline {
     return true;
   }
 
-  /** Does the same as `firstCell` for a cell that is not a text. */
+  /** Receives the first cell of such a row, like `firstCell`, if it is not a text. */
   firstOther(column: number): boolean {
     if (column < this.#firstColumn || column > this.#lastColumn) return false;
     this.#filled = 1;

@@ -7,7 +7,7 @@ export interface TokenKeys {
   readonly version: number;
   /** The time, in milliseconds since 1970, from which `refresh` must be called before the keys are used. */
   readonly refreshAtMs: number;
-  /** Fetches the keys again. It resolves when the keys may be used, and never rejects. */
+  /** Fetches the keys again. It resolves at once if the present keys may be used meanwhile, otherwise after the fetch. It never rejects: if there are no keys then, `find` throws. */
   refresh(nowMs: number): Promise<void>;
   /** Finds the key for the header of a token. @throws AppError `token-keys-unavailable`; an error of jose if there is no such key */
   find: JWTVerifyGetKey;

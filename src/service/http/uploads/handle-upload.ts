@@ -20,7 +20,7 @@ export async function handleUpload(
   return answerUpload(reply, context, await admitUpload(request, reply, context, operation));
 }
 
-/** Does the same for an admitted upload. */
+/** Loads or stores the rows of an admitted upload, and answers. */
 export async function answerUpload(
   reply: FastifyReply,
   context: HttpContext,

@@ -47,9 +47,10 @@ SELECT pg_has_role(c.relowner, 'USAGE') AS "isOwner", pg_get_userbyid(c.relowner
   SELECT x.relname::text FROM index_of JOIN pg_class x ON x.oid = index_of.indexrelid) AS fallen
 FROM pg_class c WHERE c.oid = $1`;
 
-/** The names of what a plan drops, and of the columns that get another type. */
+/** The names of what a plan drops or gives another type. PostgreSQL refuses both if other objects, such as views, need it. */
 export interface Gone {
   columns: string[];
+  /** The columns that get another type. */
   retyped: string[];
   constraints: string[];
   indexes: string[];
