@@ -633,4 +633,30 @@ suite('what stands in the way', () => {
       await short.stop();
     }
   });
+
+  test('a value that would pad all rows of the table too much is refused, and the table stays as it is', async () => {
+    const table = await create('a char(3)', `SELECT 'ab' FROM generate_series(1, 50)`);
+    const sentence = /pad the rows of the table too much: the limit is 64 MiB/;
+    const { detail } = assertProblem(
+      await send(table, [{ a: 'x'.repeat(2_000_000) }]),
+      413,
+      'limit-exceeded',
+    );
+    assert.match(detail, sentence);
+    assert.equal(await typeOf(table), 'character(3)');
+    assert.equal((await send(table, [{ a: 'x'.repeat(5000) }])).status, 200);
+    assert.equal(await typeOf(table), 'character(5000)');
+  });
+
+  test('an array whose elements would be padded too much refuses a longer type of its elements', async () => {
+    const table = await create('a char(3)[]', `SELECT array_fill('a'::char(3), ARRAY[100])`);
+    const { detail } = assertProblem(
+      await send(table, [{ a: ['x'.repeat(200_000)] }]),
+      413,
+      'limit-exceeded',
+    );
+    assert.match(detail, /pad a row too much: the limit is 16 MiB/);
+    assert.equal((await send(table, [{ a: ['x'.repeat(2000)] }])).status, 200);
+    assert.equal(await typeOf(table), 'character(2000)[]');
+  });
 });

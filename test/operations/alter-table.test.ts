@@ -970,6 +970,32 @@ suite('Alter Table', () => {
     assert.deepEqual(await describe(name), before);
   });
 
+  test('refuses a length of char(n) that would pad the rows or the elements of an array too much', async () => {
+    const name = nextTable();
+    await sql(
+      `CREATE DOMAIN ${name}_long AS char(5000000); CREATE TABLE ${name} (a char(3), b char(3)[], c text);
+      INSERT INTO ${name} SELECT 'a', array_fill('b'::char(3), ARRAY[100]), repeat('x,', 99) || 'x' FROM generate_series(1, 50)`,
+    );
+    const types = { a: 'char(3)', b: 'char(3)[]', c: 'text' };
+    for (const changed of [
+      { a: 'char(2000000)' },
+      { a: `${name}_long` },
+      { b: 'char(200000)[]' },
+      { c: 'char(200000)[]' },
+    ]) {
+      const columns = Object.entries({ ...types, ...changed }).map(([column, type]) => ({
+        name: column,
+        type,
+      }));
+      const { detail } = assertProblem(await put(name, { columns }), 413, 'limit-exceeded');
+      assert.match(detail, /would pad (the rows of the table|a row) too much: the limit is \d\d MiB/);
+    }
+    const longer = {
+      columns: [{ name: 'a', type: 'char(3000)' }, { name: 'b', type: 'char(5)[]' }, { name: 'c' }],
+    };
+    assert.equal((await put(name, longer)).status, 200);
+  });
+
   test('refuses a type that has no operator for a check of the table', async () => {
     const name = nextTable();
     await sql(`CREATE TABLE ${name} (a int CHECK (a >= 0)); INSERT INTO ${name} VALUES (1)`);

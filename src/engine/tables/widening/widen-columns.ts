@@ -8,6 +8,7 @@ import { pipeline } from '../../../postgres/pipeline.ts';
 import { apartInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../../postgres/sqlstate.ts';
+import { admitPadding } from '../added-padding.ts';
 import { admitChanges } from '../change-memory.ts';
 import { refuseColumnDependents } from './column-dependents.ts';
 
@@ -15,7 +16,7 @@ import { refuseColumnDependents } from './column-dependents.ts';
  * Widens the columns. The transaction must have locked the table (ACCESS EXCLUSIVE), and the columns must still have the types from which they are widened.
  *
  * @param relation the name of the table, quoted
- * @throws AppError `dependent-objects`; `invalid-parameter` if PostgreSQL cannot convert the table, for example because a date is beyond every timestamp
+ * @throws AppError `dependent-objects`; `limit-exceeded`; `invalid-parameter` if PostgreSQL cannot convert the table, for example because a date is beyond every timestamp
  */
 export async function widenColumns(
   client: ClientBase,
@@ -24,12 +25,14 @@ export async function widenColumns(
 ): Promise<void> {
   await admitChanges(client, relation, { changes: widenings.length });
   await refuseColumnDependents(client, relation, widenings);
+  const changes = widenings.map(({ column, to }) => ({ from: column, to: { type: to } }));
+  await admitPadding(client, relation, changes);
   const names = widenings.map(({ column }) => column.name);
   const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [relation, names]);
   const { rows: settings } = await client.query<{ setting: string }>(storageSettings, [relation, names]);
-  const changes = [...widenings.map(changeOf), ...settings.map(({ setting }) => setting)];
+  const clauses = [...widenings.map(changeOf), ...settings.map(({ setting }) => setting)];
   const statements = [
-    qualified`ALTER TABLE ${relation} ${changes.join(', ')}`,
+    qualified`ALTER TABLE ${relation} ${clauses.join(', ')}`,
     ...sequences.flatMap((sequence) => followColumn(sequence, widenings)),
   ];
   try {

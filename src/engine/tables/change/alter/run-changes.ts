@@ -14,6 +14,7 @@ import {
   isDatabaseError,
   isRefusalOfData,
 } from '../../../../postgres/sqlstate.ts';
+import { admitPadding } from '../../added-padding.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
 import type { Conversion } from '../../conversion/conversion.ts';
 import { readCastFacts } from '../../conversion/conversion-facts.ts';
@@ -182,6 +183,8 @@ class Run {
     const conversions = this.#changes.flatMap(({ conversion }) => conversion ?? []);
     const problems = new Problems();
     await this.#checkCasts(conversions);
+    const types = conversions.map(({ change }) => change);
+    await admitPadding(this.#client, this.#relation, types);
     const rows = await this.#readNamedRows();
     const { allowsLosses } = this.#options;
     const losses: CountedLoss[] = [];
