@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { parquetOf } from '../support/parquet-file.ts';
+import { parquetOf, wideParquet } from '../support/parquet-file.ts';
 import { assertProblem, places } from '../support/problem.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -228,6 +228,12 @@ test('an inspection shows the stated types and the first rows', async () => {
   ]);
   assert.deepEqual(body.sheet.rows, [['5', null, '[1]', '\\x00ff']]);
   assert.deepEqual(body.proposal.reasons, ['The file states the names and types of its columns.']);
+});
+
+test('an inspection shows only the beginning of a very long name', async () => {
+  const { status, body } = await inspect(wideParquet(2, 100_000));
+  assert.equal(status, 200, JSON.stringify(body).slice(0, 1000));
+  assert(JSON.stringify(body).length < 10_000, 'the answer is long');
 });
 
 test('a file without rows is appended to a table that has its columns, and makes none', async () => {

@@ -26,3 +26,23 @@ export async function parquetOf(query: string, options = ''): Promise<Buffer> {
     rmSync(folder, { recursive: true });
   }
 }
+
+/** Returns a Parquet file without rows that has this many columns of 32-bit integers, each with a name of this length. It has a footer only. */
+export function wideParquet(columns: number, nameLength: number): Buffer {
+  const root = [0x48, ...varint(1), 0x73, 0x15, ...varint(2 * columns), 0];
+  const elements = Array.from({ length: columns }, (_, index) => {
+    const name = index.toString(36).padStart(nameLength, 'c');
+    return Buffer.from([0x15, 2, 0x25, 0, 0x18, ...varint(nameLength), ...Buffer.from(name), 0]);
+  });
+  const schema = [Buffer.from([0x19, 0xfc, ...varint(columns + 1), ...root]), ...elements];
+  const rest = Buffer.from([0x16, 0, 0x19, 0x0c, 0]);
+  const footer = Buffer.concat([Buffer.from([0x15, 2]), ...schema, rest]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(footer.length);
+  return Buffer.concat([Buffer.from('PAR1'), footer, length, Buffer.from('PAR1')]);
+}
+
+/** Returns a number as Thrift's compact protocol writes it. */
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+}

@@ -38,12 +38,9 @@ export class StatedRows {
     this.#counted = new CountedValues(options.expanded);
   }
 
-  /** Passes on the columns. Call it before the rows. @throws AppError `limit-exceeded` */
+  /** Passes on the columns. Call it before the rows. */
   nameColumns(): void {
-    const { columnNames, limits } = this.#options;
-    if (this.#columns.length > limits.maxColumns) {
-      throw limitExceeded('The file has too many columns', limits.maxColumns, { setting: 'MAX_COLUMNS' });
-    }
+    const { columnNames } = this.#options;
     const texts = this.#columns.map(({ name }) => name);
     const names = nameColumns(texts, columnNames, 1);
     for (const [column, { name, type }] of this.#columns.entries()) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { parquetOf } from '../../../../test/support/parquet-file.ts';
+import { assertShortSteps, measureSteps } from '../../../../test/support/event-loop.ts';
+import { parquetOf, wideParquet } from '../../../../test/support/parquet-file.ts';
 import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { withSecondReading } from '../../../core/cells/row-source.ts';
@@ -79,4 +80,15 @@ test('a process that sends nothing is ended', async () => {
     code: 'limit-exceeded',
     detail: /^Reading this Parquet file takes too long/,
   });
+});
+
+test('a file with too many columns is refused, and its list of columns does not block the service', async () => {
+  const file = wideParquet(200_000, 4);
+  const steps = await measureSteps(async () => {
+    await assert.rejects(countRows(file, {}), {
+      code: 'limit-exceeded',
+      detail: 'The file has too many columns: the limit is 50 columns (MAX_COLUMNS).',
+    });
+  });
+  assertShortSteps(steps);
 });

@@ -134,7 +134,7 @@ async function withRun<Result>(
   const claim = await limits.memory?.claimReader(bounds.maxResidentMib * mebibyte, signal);
   let run: ReaderRun | undefined;
   try {
-    const args = [String(file.size), what, String(limits.maxCellBytes)];
+    const args = [String(file.size), what, String(limits.maxCellBytes), String(limits.maxColumns)];
     const errorOf = (fault: string, cause: Error): AppError => errorOfFault(fault, cause, limits);
     run = new ReaderRun({ ...program, errorOf }, args, frameBytes + limits.maxCellBytes, bounds, signal);
     serveParts(run, file).catch((error: unknown) => run!.fail(error));
@@ -168,7 +168,11 @@ async function serveParts(run: ReaderRun, file: RandomAccessFile): Promise<void>
 
 const partBytes = 256 * 1024;
 
-function errorOfFault(reported: string, cause: Error, { maxCellBytes }: SpreadsheetLimits): AppError {
+function errorOfFault(
+  reported: string,
+  cause: Error,
+  { maxCellBytes, maxColumns }: SpreadsheetLimits,
+): AppError {
   const [fault, ...words] = reported.split(' ');
   const detail = words.join(' ');
   switch (fault as ParquetFault) {
@@ -192,6 +196,8 @@ function errorOfFault(reported: string, cause: Error, { maxCellBytes }: Spreadsh
       );
     case 'page-too-large':
       return limitExceeded('A page of the Parquet file is too large', 256 * mebibyte, 'bytes', remedy);
+    case 'too-many-columns':
+      return limitExceeded('The file has too many columns', maxColumns, { setting: 'MAX_COLUMNS' });
     case 'value-too-long':
       return tooLong(maxCellBytes);
     default:

@@ -1,5 +1,5 @@
 /**
- * The process that reads one Parquet file and then ends: `reader-process.ts <bytes> columns | rows <MAX_CELL_BYTES>`.
+ * The process that reads one Parquet file and then ends: `reader-process.ts <bytes> columns | rows <MAX_CELL_BYTES> <MAX_COLUMNS>`.
  *
  * A crafted file may let a decoder loop for a long time or use up memory, so decoders never run inside the service. reader-run.ts limits this
  * process. It asks the service for parts of the file (range-reader.ts), and writes the frames of cell-records.ts to standard output: the
@@ -15,10 +15,12 @@ import { NestedColumn } from './nested-column.ts';
 import { writeOutput } from './range-reader.ts';
 import { RecordBuffer } from './record-buffer.ts';
 
-function run([size, what, maxCellBytes]: string[]): void {
+function run([size, what, maxCellBytes, maxColumns]: string[]): void {
   writeFrame(STARTED, '');
   try {
     const file = readFooter(Number(size));
+    // The service parses the list of columns in one step, so the list and its names must be short.
+    if (file.schema.columns.length > Number(maxColumns)) throw new Fault('too-many-columns');
     if (what === 'columns') writeFrame(records.COLUMNS, JSON.stringify(columnsOf(file)));
     else writeRows(file, Number(maxCellBytes));
     writeFrame(records.END, '');
@@ -28,8 +30,16 @@ function run([size, what, maxCellBytes]: string[]): void {
   }
 }
 
+/** The maximum number of characters that are kept of a name, as of a header cell of a sheet. */
+const maxNameLength = 256;
+
 function columnsOf({ schema }: ParquetFile): records.ReportedFile {
-  return { columns: schema.columns.map(({ name, type }) => ({ name, type: type?.name ?? 'jsonb' })) };
+  return {
+    columns: schema.columns.map(({ name, type }) => ({
+      name: name.slice(0, maxNameLength),
+      type: type?.name ?? 'jsonb',
+    })),
+  };
 }
 
 function writeRows(file: ParquetFile, maxCellBytes: number): void {
