@@ -64,6 +64,8 @@ const values: [value: string, type: string, text: string][] = [
   ["'happy'::ENUM('sad', 'happy')", 'text', 'happy'],
   ["'\\x00\\xFF'::BLOB", 'bytea', '\\x00ff'],
   ['\'{"b": 1.50, "a": [null]}\'::JSON', 'jsonb', '{"a": [null], "b": 1.50}'],
+  ['\'"[1]"\'::JSON', 'jsonb', '"[1]"'],
+  ['\'"{\\"a\\": 1}"\'::JSON', 'jsonb', '"{\\"a\\": 1}"'],
   ['[1, NULL, 3]', 'jsonb', '[1, null, 3]'],
   ['[]::INTEGER[]', 'jsonb', '[]'],
   ["[['a', '\"'], [], NULL]", 'jsonb', '[["a", "\\""], [], null]'],

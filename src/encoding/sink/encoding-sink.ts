@@ -216,13 +216,16 @@ export class EncodingSink implements CellSink {
     return this.#refused;
   }
 
-  column(column: number, name: string): void {
+  column(column: number, name: string, _place?: number, type?: string): void {
     const match = this.#options.matcher.match(name);
     this.#names[column] = name;
     this.#targetOf[column] = match.target;
     if (match.target >= 0) {
       this.#sourceOf[match.target] = column;
       this.#addRowsBefore(match.target);
+      // The file states that the values are JSON, so its strings are JSON strings, whatever they contain.
+      if (type === 'jsonb')
+        this.#encoders[match.target] = { ...this.#encoders[match.target]!, readsText: false };
     }
     if (match.problem) {
       // If a header names the column, there is no row yet.

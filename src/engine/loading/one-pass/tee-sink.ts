@@ -56,7 +56,7 @@ export class TeeSink implements CellSink {
     if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
     try {
-      this.#encoder.column(column, name, place);
+      this.#encoder.column(column, name, place, type);
     } catch (error) {
       this.#fail(error);
     }
