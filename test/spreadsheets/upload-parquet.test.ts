@@ -71,6 +71,7 @@ const values: [value: string, type: string, text: string][] = [
   ["[['a', '\"'], [], NULL]", 'jsonb', '[["a", "\\""], [], null]'],
   ["MAP {'k': 1.5::DECIMAL(5, 2), 'n': NULL}", 'jsonb', '{"k": 1.50, "n": null}'],
   ['MAP {7: [true]}', 'jsonb', '{"7": [true]}'],
+  ['MAP {\'{"a":1}\'::JSON: 2}', 'jsonb', '{"{\\"a\\":1}": 2}'],
   [
     "{'a': 9007199254740993::BIGINT, 'b': {'c': NULL}, 'd': 'NaN'::DOUBLE, 't': TIMESTAMPTZ '2024-01-01 00:00:00+00', 'x': '\\x0A'::BLOB}",
     'jsonb',

@@ -174,7 +174,8 @@ export class NestedColumn {
       keys.add(text);
       if (out.bytes[start] !== QUOTE) {
         out.length = start;
-        out.appendText(`"${text}"`);
+        const keyText = Buffer.from(text, 'latin1');
+        appendString(out, keyText, 0, keyText.length);
       }
       out.appendByte(COLON);
       if (value === undefined) out.appendText('null');
