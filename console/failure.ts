@@ -1,5 +1,6 @@
 /** Describes for the user why something failed. */
-import { ConnectionError, type components, type Problem, ProblemError } from '../client/client.ts';
+import type { components, Problem } from '../client/client.ts';
+import { ConnectionError, ProblemError } from '../client/problem-error.ts';
 import { ChangedFileError } from './file/chosen-file.ts';
 
 type Schemas = components['schemas'];

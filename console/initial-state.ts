@@ -7,6 +7,7 @@ export function initialState(session: Session, route: Route): State {
     session,
     worker: session.subject,
     route,
+    waitingFiles: [],
     ...emptyWork(),
     load: undefined,
     tables: { is: 'none' },
@@ -30,6 +31,7 @@ export function initialState(session: Session, route: Route): State {
     faultyRowsOf: undefined,
     dialog: undefined,
     isAnswering: true,
+    isBroken: false,
     remembered: [],
     announcement: '',
   };

@@ -2,7 +2,9 @@
  * The state of a load as far as the page knows it. Only the service can say that a load has ended. So a value of type `Ended` can
  * only be created from the record of the load or from the answer to its upload. After any other error the state is `unknown`.
  */
-import { type Load, type LoadedTable, type LoadedTables, ProblemError, resultOf } from '../client/client.ts';
+import type { Load, LoadedTable, LoadedTables } from '../client/client.ts';
+import { ProblemError } from '../client/problem-error.ts';
+import { resultOf } from '../client/watch-load.ts';
 import { type Failure, failureFrom } from './failure.ts';
 
 export type LoadOutcome =

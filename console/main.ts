@@ -1,37 +1,70 @@
-/** Starts the page: signs the user in, and shows the page. */
+/** Starts the page: signs the user in, shows the place for a file, and loads the rest of the program. On a slow network, files can be chosen long before it has arrived. */
 import { render } from 'preact';
-import { createActions } from './actions/create-actions.ts';
-import { losesWork } from './derived/load.ts';
+import type { Actions } from './actions/create-actions.ts';
+import { keptLoad } from './actions/kept-load.ts';
 import { routeOf } from './derived/routes.ts';
 import { shownStep } from './derived/steps.ts';
-import { losesDraft } from './derived/table-draft.ts';
+import { pastedFile } from './file/pasted-file.ts';
 import { initialState } from './initial-state.ts';
 import { serviceSettings } from './service-settings.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
-import type { Step } from './state.ts';
+import type { State, Step } from './state.ts';
 import { createStepHistory } from './step-history.ts';
 import { createStore } from './store.ts';
-import { app } from './views/app.ts';
+import { startView } from './views/start.ts';
 
 const { signIn } = serviceSettings;
 // If there is an identity provider, tokens in links are ignored, because anybody can send such a link. Only users who signed in at the provider have a session.
-const token = takeLinkedToken();
+const linked = takeLinkedToken();
+const token = signIn == null ? linked : undefined;
 const session = await beginSession(signIn ?? undefined);
+const isLinked = token !== undefined && session.token === undefined;
 const page = document.getElementById('page')!;
 /** How long the page waits after the last change before it checks the file by itself. */
 const checkPauseMs = 700;
 
+let program: typeof import('./program.ts') | undefined;
 let lastStep: Step = 'file';
 let pause: ReturnType<typeof setTimeout> | undefined;
-const store = createStore(initialState(session, routeOf(location.hash)), (state) => {
-  render(app(state, actions), page);
-  steps.note();
+const store = createStore(initialState({ ...session, isLinked }, routeOf(location.hash)), draw);
+/** Do what the user asks for as soon as the program has arrived and the token of a link has been checked. */
+const lateActions = new Proxy({ chooseFiles: (waitingFiles) => store.set({ waitingFiles }) } as Actions, {
+  get: (own, name: keyof Actions) => own[name] ?? (async (...facts: []) => (await loaded)[name](...facts)),
+});
+let actions = lateActions;
+const steps = createStepHistory(store, (step) => actions.showStep(step));
+store.set({});
+
+const loaded = import('./program.ts').then(begin, () => {
+  store.set({ isBroken: true });
+  return new Promise<Actions>(() => {});
+});
+
+async function begin(module: typeof import('./program.ts')): Promise<Actions> {
+  program = module;
+  const all = module.createActions(store);
+  if (token === undefined) all.open(routeOf(location.hash));
+  else await all.followLink(token);
+  all.takeWaiting();
+  actions = all;
+  return all;
+}
+
+/** Does what the page does without being asked. */
+function doByItself(): void {
   actions.useFitting();
   clearTimeout(pause);
   pause = setTimeout(() => {
     actions.checkAlone();
     actions.checkTogetherAlone();
   }, checkPauseMs);
+}
+
+function draw(state: State): void {
+  const hasLoad = keptLoad() !== undefined;
+  render(program?.app(state, actions) ?? startView(state, actions, hasLoad), page);
+  steps.note();
+  if (actions !== lateActions) doByItself();
   const step = shownStep(state);
   const isSame = step === lastStep || state.route.page !== 'load';
   lastStep = step;
@@ -42,12 +75,8 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
     document.getElementById('main')?.focus({ preventScroll: true });
     scrollTo(0, 0);
   });
-});
-const actions = createActions(store);
-const steps = createStepHistory(store, actions.showStep);
+}
 
-if (token === undefined || signIn != null) actions.open(store.state.route);
-else actions.followLink(token);
 addEventListener('popstate', steps.follow);
 addEventListener('hashchange', () => {
   // A sign-in link may be opened in a tab that already shows the console. Then the page is not loaded again.
@@ -62,7 +91,8 @@ addEventListener('hashchange', () => {
 });
 addEventListener('paste', ({ target, clipboardData }) => {
   const isField = target instanceof Element && target.closest('input, textarea') !== null;
-  if (clipboardData && !isField) actions.paste(clipboardData);
+  if (clipboardData && !isField)
+    actions.paste(clipboardData.getData('text/plain'), pastedFile(clipboardData));
 });
 // Without this, a file that is dropped outside its field would replace the page.
 addEventListener('dragover', (event) => event.preventDefault());
@@ -72,6 +102,6 @@ addEventListener('drop', (event) => {
   if (!isTaken) actions.dropFiles([...(event.dataTransfer?.files ?? [])]);
 });
 addEventListener('beforeunload', (event) => {
-  if (losesWork(store.state) || losesDraft(store.state)) event.preventDefault();
+  if (program?.losesWork(store.state) || program?.losesDraft(store.state)) event.preventDefault();
 });
 matchMedia('(max-width: 800px)').addEventListener('change', () => store.set({}));

@@ -29,6 +29,8 @@ export interface State {
   worker: string | undefined;
   route: Route;
   step: Step;
+  /** What the user has chosen before the page can read it: before its program has arrived, or while the token of a link is checked. */
+  waitingFiles: File[];
   file: ChosenFile | undefined;
   /** The names of the files that were dropped together with the file, and were not taken. */
   otherFiles: string[];
@@ -110,6 +112,8 @@ export interface State {
   dialog: Dialog | undefined;
   /** false: the page waits for the service, but the service does not respond. */
   isAnswering: boolean;
+  /** true: the rest of the program of the page could not be loaded. */
+  isBroken: boolean;
   /** The text that a screen reader announces. */
   announcement: string;
 }
@@ -167,6 +171,8 @@ export interface Session {
   scopes: string[];
   /** true: the service is being asked whether it accepts a token. */
   isBeingChecked?: boolean;
+  /** true: the token comes from a link, and no user is signed in. The place for a file is already shown while the token is checked. */
+  isLinked?: boolean;
   /** Why a new token is needed. */
   problem: string | undefined;
   /** The identity provider; undefined: there is none, and users paste a token. */

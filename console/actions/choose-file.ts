@@ -4,7 +4,7 @@ import { chosenFile, firstReading, kindOf, linkIn, nameOfLink } from '../derived
 import { shownStep } from '../derived/steps.ts';
 import { targetOf } from '../derived/target.ts';
 import { namesInZip } from '../file/names-in-zip.ts';
-import { pastedFile } from '../file/pasted-file.ts';
+import { exampleUrl } from '../service-url.ts';
 import { forgetFile, openFile } from './file.ts';
 import type { Page } from './page.ts';
 import { openTogether } from './together.ts';
@@ -19,6 +19,14 @@ export async function chooseFiles(page: Page, files: File[]): Promise<void> {
   const isTogether = others.length > 0 || (await namesInZip(first)).length > 1;
   if (isTogether) await openTogether(page, files.map(chosenFile));
   else chooseFile(page, first);
+}
+
+/** Takes what the user has chosen before the page could read it. */
+export async function takeWaiting(page: Page): Promise<void> {
+  const { waitingFiles, session } = page.state;
+  if (session.token === undefined) return;
+  page.set({ waitingFiles: [] });
+  await chooseFiles(page, waitingFiles);
 }
 
 /** Takes files that the user drops beside the place for them: on the first step, or after a load that has loaded all rows. */
@@ -58,19 +66,19 @@ export function chooseLink(page: Page, text: string): void {
   if (link !== undefined) chooseFile(page, new File([], nameOfLink(link)), { link });
 }
 
-/** Takes what the user pastes on the first step: a link, a file, or the text of one. */
-export function paste(page: Page, clipboard: DataTransfer): void {
+/** Takes what the user pastes on the first step: a link, a file, or the text of one. @param content the file that the text or the clipboard is */
+export function paste(page: Page, text: string, content: File | undefined): void {
   const { route, session } = page.state;
   if (session.token === undefined || route.page !== 'load' || shownStep(page.state) !== 'file') return;
-  const link = linkIn(clipboard.getData('text/plain'), session.scopes);
-  const content = pastedFile(clipboard);
+  const link = linkIn(text, session.scopes);
   if (link !== undefined) chooseLink(page, link);
   else if (content !== undefined) chooseFile(page, content);
 }
 
 /** Reads the example, which comes with the page. */
 export async function tryExample(page: Page): Promise<void> {
-  const answer = await fetch(new URL('../../examples/visits.xlsx', import.meta.url)).catch(() => undefined);
+  if (page.state.session.token === undefined) return;
+  const answer = await fetch(exampleUrl).catch(() => undefined);
   if (answer?.ok) chooseFile(page, new File([await answer.blob()], 'visits.xlsx'));
   else page.say('The example cannot be read. Load the page again.');
 }

@@ -7,6 +7,7 @@ import { initialState } from '../initial-state.ts';
 import { serviceUrl } from '../service-url.ts';
 import { endSessionUrl, sessionOf, signInInWindow, startSignIn } from '../sign-in.ts';
 import type { Session } from '../state.ts';
+import { takeWaiting } from './choose-file.ts';
 import { lookUpTarget } from './columns.ts';
 import { forgetFile, inspect } from './file.ts';
 import { lookAgain } from './follow-load.ts';
@@ -19,9 +20,9 @@ function askForToken(page: Page, more: Partial<Session>): void {
 }
 
 /** Asks the service whether it accepts the token. If it does, the page is shown. */
-export async function signInWith(page: Page, text: string): Promise<void> {
+export async function signInWith(page: Page, text: string, isLinked = false): Promise<void> {
   const value = pastedToken(text);
-  askForToken(page, { isBeingChecked: true });
+  askForToken(page, { isBeingChecked: true, isLinked });
   const problem = await problemOfToken(page, value);
   if (problem !== undefined) return askForToken(page, { problem });
   const { worker } = page.state;
@@ -37,6 +38,7 @@ export async function signInWith(page: Page, text: string): Promise<void> {
   if (isTokenFailure(before.existing)) lookUpTarget(page);
   open(page, page.state.route);
   lookAgain(page);
+  takeWaiting(page);
 }
 
 /**
@@ -48,7 +50,8 @@ export async function followLink(page: Page, text: string): Promise<void> {
   const value = pastedToken(text);
   const subject = claimsOf(value, [])?.subject;
   const isSame = subject !== undefined && subject === worker;
-  if (session.token === undefined && (worker === undefined || isSame)) return signInWith(page, value);
+  if (session.token === undefined && (worker === undefined || isSame))
+    return signInWith(page, value, worker === undefined);
   const problem = await problemOfToken(page, value);
   if (problem === undefined && isSame) return signInWith(page, value);
   page.set({ dialog: { is: 'link', token: value, subject, problem } });

@@ -1,5 +1,5 @@
 /** What the page derives from tokens: the user of a token, and which failures an invalid token caused. */
-import type { Remote, State } from '../state.ts';
+import type { Remote, Session, State } from '../state.ts';
 
 /**
  * Reads the claims in the token (RFC 7519). They only decide what the page shows: the service verifies the token, not the page.
@@ -44,6 +44,11 @@ function claimAt(claims: Claims, claim: string): unknown {
 /** Returns the token of a sign-in link. */
 export function linkedToken(hash: string): string | undefined {
   return new URLSearchParams(hash.slice(1)).get('token')?.trim();
+}
+
+/** Returns whether the page shows the work of the user, and not the sign-in form. */
+export function showsWork({ token, isLinked = false }: Session): boolean {
+  return token !== undefined || isLinked;
 }
 
 /** Removes the prefixes that users often copy together with a token. */

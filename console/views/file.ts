@@ -26,10 +26,8 @@ export function inspecting({ size, link }: ChosenFile, sentBytes: number): VNode
   ];
 }
 
-export function fileView(
-  { file, togetherFiles, inspection, reading, target, isTargetChosen, session }: State,
-  actions: Actions,
-): VNode {
+export function fileView(state: State, actions: Actions): VNode {
+  const { file, togetherFiles, waitingFiles, inspection, reading, target, isTargetChosen, session } = state;
   return h('section', { class: 'file-step' }, [
     h('h1', null, 'Load a file into a table'),
     h('p', { class: 'lead' }, [
@@ -49,6 +47,8 @@ export function fileView(
       ]),
       whatFollows(isTargetChosen, actions),
     ]),
+    waitingFiles[0] &&
+      h('p', null, [data(waitingFiles[0].name), ' is chosen. ', busy('The page is still being loaded.')]),
     file &&
       inspection.is === 'busy' &&
       h('div', { class: 'card' }, [h('p', null, data(file.name)), inspecting(file, inspection.sentBytes)]),

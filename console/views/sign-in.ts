@@ -5,7 +5,7 @@ import { h } from '../h.ts';
 import type { State } from '../state.ts';
 import { busy, button, data } from './parts.ts';
 
-export function signInView({ session, file }: State, actions: Actions): VNode {
+export function signInView({ session, file, waitingFiles: [waiting] }: State, actions: Actions): VNode {
   const { signIn, problem, isBeingChecked = false } = session;
   const onSubmit = (event: Event): void => {
     event.preventDefault();
@@ -13,12 +13,13 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
     const token = String(new FormData(form).get('token') ?? '');
     if (token.trim() !== '') actions.signInWith(token);
   };
+  const kept = file ?? waiting;
   return h('div', { class: 'sign-in' }, [
     h('h1', null, 'Sign in'),
     problem ? h('p', { class: 'notice bad', role: 'alert' }, data(problem)) : null,
-    file &&
+    kept &&
       h('p', null, [
-        data(file.name),
+        data(kept.name),
         ' and your choices are kept. ',
         signIn ? 'The identity provider opens in another window.' : 'Sign in with another token to continue.',
       ]),

@@ -1,4 +1,7 @@
-/** Joins the modules of the console into one file without white space, because a browser on a slow network would load a hundred files slowly. */
+/**
+ * Joins the modules of the console into two files without white space, because a browser on a slow network would load a hundred files
+ * slowly. The first one shows the place for a file, and loads the second one, which has everything else.
+ */
 import { posix } from 'node:path';
 import { rolldown } from 'rolldown';
 import {
@@ -22,12 +25,20 @@ export async function joinConsole({ files, modules }: PackedConsole): Promise<Pa
     ],
     logLevel: 'warn',
   });
-  const { output } = await build.generate({ format: 'esm', minify: true });
+  const names = 'console/[name].js';
+  const { output } = await build.generate({
+    format: 'esm',
+    minify: true,
+    entryFileNames: names,
+    chunkFileNames: names,
+  });
   await build.close();
+  const chunks = output.filter((part) => part.type === 'chunk');
+  const start = chunks.find(({ isEntry }) => isEntry)!;
+  const joined = chunks.map(({ fileName, code }): [string, Omit<ConsoleFile, 'packed'>] => [
+    fileName,
+    { type: files.get(entry)!.type, bytes: Buffer.from(code) },
+  ]);
   const others = [...files].filter(([path]) => !modules.includes(path));
-  const joined: Pick<ConsoleFile, 'type' | 'bytes'> = {
-    type: files.get(entry)!.type,
-    bytes: Buffer.from(output[0].code),
-  };
-  return packFiles(new Map<string, typeof joined>([[entry, joined], ...others]), [entry]);
+  return packFiles(new Map([...joined, ...others]), [start.fileName, ...start.imports]);
 }

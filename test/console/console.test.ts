@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { joinConsole } from '../../scripts/build/join-console.ts';
 import { packConsole } from '../../src/service/http/console/pack-console.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -59,17 +60,41 @@ test('every file of the page is served packed, and may be kept for ever', async 
   }
 });
 
-test('the container image has one module for the page, which a slow network loads in two seconds', async () => {
+test('in the container image, 32 kB arrive before a file can be chosen, and the rest of the program comes after them', async () => {
   const { files, modules } = await joinConsole(await packConsole(join(import.meta.dirname, '..', '..')));
-  assert.deepEqual([...files.keys()].sort(), [
-    'console/main.js',
-    'console/style.css',
-    'examples/visits.xlsx',
-  ]);
-  assert.deepEqual(modules, ['console/main.js']);
-  const { bytes, packed } = files.get('console/main.js')!;
-  assert.doesNotMatch(Buffer.from(bytes).toString(), /\bimport\b[^.(]*from/);
-  assert.ok(packed.length < 100_000, `${packed.length} bytes`);
+  const text = (path: string) => Buffer.from(files.get(path)!.bytes).toString();
+  assert.ok(modules.includes('console/main.js') && !modules.includes('console/program.js'));
+  const imported = modules.flatMap((path) =>
+    [...text(path).matchAll(/(?:\bfrom|^import|;import)\s*["'`]\.\/([^"'`]+)/g)].map(
+      ([, name]) => `console/${name}`,
+    ),
+  );
+  assert.deepEqual(
+    imported.filter((path) => !modules.includes(path)),
+    [],
+  );
+  assert.match(text('console/main.js'), /\bimport\(["'`]\.\/program\.js["'`]\)/);
+  const document = gzipSync((await page()).text.replaceAll(/^<link rel="modulepreload".*\n/gm, ''));
+  const first = ['console/style.css', ...modules].map((path) => files.get(path)!.packed.length);
+  const size = first.reduce((sum, one) => sum + one, document.length);
+  assert.ok(size < 32_000, `${size} bytes: ${first}`);
+  const all = [...files.values()].reduce((sum, { packed }) => sum + packed.length, 0);
+  assert.ok(all < 110_000, `${all} bytes`);
+});
+
+test('the files that modules of the page name are served, also after the modules were joined', async () => {
+  const packed = await packConsole(join(import.meta.dirname, '..', '..'));
+  for (const { files } of [packed, await joinConsole(packed)]) {
+    const named = [...files].flatMap(([path, { bytes }]) =>
+      [
+        ...Buffer.from(bytes)
+          .toString()
+          .matchAll(/new URL\(["'`]([^"'`]+)["'`],\s*import\.meta\.url\)/g),
+      ].map(([, name]) => posix.join(posix.dirname(path), name!)),
+    );
+    assert.deepEqual(named, ['examples/visits.xlsx']);
+    assert.ok(files.has(named[0]!));
+  }
 });
 
 test('a client without gzip gets the same file', async () => {

@@ -1,7 +1,10 @@
 /** The first step of the console in a real browser: pasted cells and texts, links, the example, and several files. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
+import { joinConsole } from '../../scripts/build/join-console.ts';
+import { packConsole } from '../../src/service/http/console/pack-console.ts';
 import { allScopes } from '../../src/service/start/dev-token.ts';
 import { noBrowser } from '../support/browser.ts';
 import { check, consoleInBrowser, load, press } from '../support/console-in-browser.ts';
@@ -24,6 +27,121 @@ describe('the first step of the console', { skip: noBrowser }, () => {
   }
 
   const titleOf = (page: Page) => page.locator('.columns-step h1').innerText();
+
+  describe('before the whole program of the page has arrived', () => {
+    /** Opens the page in a window in which the rest of the program waits. @param url with or without a token */
+    async function inSlowPage(
+      url: string,
+      work: (page: Page, arrive: () => void) => Promise<void>,
+    ): Promise<void> {
+      const context = await service.browser.newContext({ reducedMotion: 'reduce' });
+      const page = await context.newPage();
+      let arrive = (): void => {};
+      const arrived = new Promise<void>((resolve) => (arrive = resolve));
+      await page.route('**/console/program.js', async (route) => {
+        await arrived;
+        await route.continue().catch(() => {});
+      });
+      try {
+        await page.goto(url, { waitUntil: 'commit' });
+        await work(page, arrive);
+      } finally {
+        await context.close();
+      }
+    }
+
+    const csv = (name: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from('a;b\n1;x\n') });
+
+    test('a file that is chosen is read as soon as it has, and the place for it stays the same element', async () => {
+      const linked = `${service.url}/#token=${await service.client.token()}`;
+      await inSlowPage(linked, async (page, arrive) => {
+        await page.waitForSelector('.drop');
+        await isAccessible(page, 'start');
+        // The dialog of the browser may be open while the program arrives.
+        await page.evaluate("document.querySelector('#file').isFirst = true");
+        const chooser = page.waitForEvent('filechooser');
+        await page.click('.drop');
+        const { setFiles } = await chooser.then((dialog) => ({ setFiles: dialog.setFiles.bind(dialog) }));
+        await setFiles(csv('early.csv'));
+        await page.getByText('early.csv is chosen.').waitFor();
+        await page.route('**/inspect/*', () => {});
+        arrive();
+        await page.getByText('Sign out').waitFor();
+        assert.equal(await page.evaluate("document.querySelector('#file').isFirst"), true);
+        await page.unroute('**/inspect/*');
+      });
+      await inSlowPage(linked, async (page, arrive) => {
+        await page.waitForSelector('.drop');
+        await page.setInputFiles('#file', csv('early.csv'));
+        arrive();
+        await page.waitForSelector('.columns-step .grid-row');
+        assert.equal(await titleOf(page), 'early.csv');
+        assert.equal(await page.getByText('is still being loaded').count(), 0);
+      });
+    });
+
+    test('a file that is dropped or pasted beside the place is taken', async () => {
+      const linked = `${service.url}/#token=${await service.client.token()}`;
+      await inSlowPage(linked, async (page, arrive) => {
+        await page.waitForSelector('.drop');
+        await page.evaluate(`{
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(['a;b\\n1;x\\n'], 'beside.csv'));
+          document.querySelector('main').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+        }`);
+        arrive();
+        await page.waitForSelector('.columns-step .grid-row');
+        assert.equal(await titleOf(page), 'beside.csv');
+      });
+    });
+
+    test('without a token the page asks for one, and keeps a file whose token was refused', async () => {
+      await inSlowPage(service.url, async (page, arrive) => {
+        await page.getByLabel('Access token').fill(await service.client.token());
+        await press(page, 'Sign in');
+        arrive();
+        await page.waitForSelector('.drop');
+      });
+      await inSlowPage(`${service.url}/#token=wrong`, async (page, arrive) => {
+        await page.waitForSelector('.drop');
+        await page.setInputFiles('#file', csv('kept.csv'));
+        arrive();
+        await page.getByText('kept.csv and your choices are kept.').waitFor();
+        await page.getByLabel('Access token').fill(await service.client.token());
+        await press(page, 'Sign in');
+        await page.waitForSelector('.columns-step .grid-row');
+        assert.equal(await titleOf(page), 'kept.csv');
+      });
+    });
+
+    test('a page whose program does not arrive says so', () =>
+      inSlowPage(`${service.url}/#token=any`, async (page) => {
+        await page.waitForSelector('.drop');
+        await page.route('**/console/program.js', (route) => route.abort());
+        await page.reload();
+        await page.getByText('A part of this page did not arrive.').waitFor();
+      }));
+  });
+
+  test('the joined files of the container image work as the page', async () => {
+    const joined = await joinConsole(await packConsole(join(import.meta.dirname, '..', '..')));
+    const context = await service.browser.newContext();
+    const page = await context.newPage();
+    const asked = new Set<string>();
+    await page.route('**/console/*/**/*.js', (route) => {
+      const [, path] = /\/console\/[^/]+\/(.+)$/.exec(route.request().url())!;
+      const file = joined.files.get(path!);
+      if (file === undefined) return route.abort();
+      asked.add(path!);
+      return route.fulfill({ contentType: file.type, body: Buffer.from(file.bytes) });
+    });
+    await page.goto(`${service.url}/#token=${await service.client.token()}`);
+    await press(page, 'Try an example');
+    await page.waitForSelector('.columns-step .grid-row');
+    assert.equal(await titleOf(page), 'visits.xlsx');
+    assert.equal(asked.size, joined.modules.length + 1);
+    await context.close();
+  });
 
   test('pasted cells are loaded like a file, with their tabs, line breaks and leading zeros', () =>
     service.inPage(async (page, context) => {

@@ -124,7 +124,7 @@ function withoutTypes(file: string): string {
     .replaceAll(/^\s*;?\s*\n/gm, '');
 }
 
-const importPattern = /(\bfrom\s*|^import\s*)(["'])([^"'\n]+)\2/gm;
+const importPattern = /(\bfrom\s*|^import\s*|\bimport\()(["'])([^"'\n]+)\2/gm;
 
 function rewriteImports(source: string, rewrite: (specifier: string) => string): string {
   return source.replaceAll(
