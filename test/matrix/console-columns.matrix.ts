@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../support/browser.ts';
 import {
+  check,
   choose,
   consoleInBrowser,
   isNotWiderThanTheScreen,
@@ -12,6 +13,7 @@ import {
   press,
 } from '../support/console-in-browser.ts';
 import { isAccessible, tabTo } from '../support/console-page.ts';
+import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 describe('the columns of a file in the console', { skip: noBrowser }, () => {
@@ -67,6 +69,18 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
       await page.locator('.check-step #load:enabled').hover();
       await page.mouse.down({ clickCount: 2 });
       await page.mouse.up({ clickCount: 2 });
+      // A slower second click comes while the button ignores clicks. Here it does so for longer.
+      await press(page, 'Back to the columns');
+      const animations = await page.context().newCDPSession(page);
+      await animations.send('Animation.enable');
+      await animations.send('Animation.setPlaybackRate', { playbackRate: 0 });
+      const place = (await page.locator('#check').boundingBox())!;
+      await page.click('#check');
+      await page.locator('.check-step #load:enabled').waitFor();
+      await page.mouse.click(place.x + place.width / 2, place.y + place.height / 2);
+      await animations.send('Animation.setPlaybackRate', { playbackRate: 1 });
+      await page.locator('#load').click({ trial: true });
+      assert.equal(await page.locator('.check-step').count(), 1);
       await press(page, 'Back to the columns');
       await press(page, 'Choose another file');
       await choose(page, 'guests.csv', 'No\n1\n');
@@ -76,6 +90,39 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
       await press(page, 'Show the problems');
       await page.locator('.notice.bad', { hasText: '1 problem' }).waitFor();
       assert.equal((await service.rows('SELECT FROM guests')).length, 1);
+    }));
+
+  test('words for yes and no in another language are read as true and false when the user says so', () =>
+    service.inPage(async (page) => {
+      await choose(page, 'words.csv', 'n;aktiv;mixed\n1;Ja;ja\n2;nein;x\n3;;nein\n');
+      await page.getByText('“aktiv” can be true or false instead of text.').waitFor();
+      await isAccessible(page, 'yes and no');
+      await press(page, 'Read “Ja” and “nein” as true and false');
+      const type = page.getByLabel('Type of aktiv');
+      await until('the type of the column', async () => (await type.inputValue()) === 'boolean');
+      assert.equal(await page.getByText('instead of text').count(), 0);
+      await check(page);
+      await load(page);
+      const rows = await service.rows('SELECT aktiv, mixed FROM words ORDER BY n');
+      assert.deepEqual(rows, [
+        { aktiv: true, mixed: 'ja' },
+        { aktiv: false, mixed: 'x' },
+        { aktiv: null, mixed: 'nein' },
+      ]);
+    }));
+
+  test('a wrong cell in the first rows is named, and corrected like any other', () =>
+    service.inPage(async (page) => {
+      const values = Array.from({ length: 40 }, (_, index) => `${index + 1};${index === 1 ? '1o' : index}`);
+      await choose(page, 'first.csv', ['no;parcels', ...values, ''].join('\n'));
+      await page.locator('.notice.warn', { hasText: '1o' }).waitFor();
+      await press(page, 'Make “parcels” whole numbers');
+      await check(page);
+      await page.getByLabel('Value of B3').fill('10');
+      await page.getByLabel('Value of B3').press('Enter');
+      await page.locator('.check-step .notice.good').waitFor();
+      await load(page);
+      assert.deepEqual(await service.rows('SELECT parcels::int FROM first WHERE no = 2'), [{ parcels: 10 }]);
     }));
 
   test('columns are mapped to an existing table with the keyboard, and the next file with this header needs one click', () =>

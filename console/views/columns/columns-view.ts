@@ -8,6 +8,7 @@ import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
 import { includedParts, sheetsWithTables } from '../../derived/together.ts';
 import { plural } from '../../derived/words.ts';
+import { yesNoHint } from '../../derived/yes-no.ts';
 import type { Failure, Warning } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
@@ -90,6 +91,7 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
         actions.takeChoice,
         actions.changeReading,
       ),
+      yesNoLine(state, inspection, actions),
       errorCount > 0 &&
         h('p', { class: 'notice bad' }, [
           `${plural(errorCount, 'cell')} cannot be loaded as ${it}. The check lists ${them} with a fix.`,
@@ -101,6 +103,22 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
       readingFields(state, actions),
     ],
     state.isReadAgain,
+  );
+}
+
+function yesNoLine({ reading }: State, inspection: Inspection, actions: Actions): VNode | undefined {
+  const hint = yesNoHint(reading, inspection);
+  return (
+    hint &&
+    h('p', { class: 'decision' }, [
+      names(hint.headers.map((header) => `“${header}”`)),
+      ' can be true or false instead of text. ',
+      button(
+        ['Read ', data(`“${hint.yes}”`), ' and ', data(`“${hint.no}”`), ' as true and false'],
+        () => actions.changeReading(hint.change),
+        { kind: 'tiny' },
+      ),
+    ])
   );
 }
 

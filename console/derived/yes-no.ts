@@ -1,0 +1,57 @@
+/** Columns of words for yes and no in another language than English, which stay text until the user asks for that language. */
+import type { Inspection, Reading } from '../state.ts';
+import { splitItems } from './words.ts';
+
+/** The service reads these words with `languages`. Languages with the same words are read in the same way. */
+const words: [language: string, yes: string[], no: string[]][] = [
+  ['de', ['ja'], ['nein']],
+  ['fr', ['oui'], ['non']],
+  ['es', ['sí', 'si'], ['no']],
+  ['it', ['sì'], ['no']],
+  ['pt', ['sim'], ['não', 'nao']],
+  ['nl', ['ja'], ['nee']],
+  ['pl', ['tak'], ['nie']],
+  ['sv', ['ja'], ['nej']],
+  ['nb', ['ja'], ['nei']],
+  ['fi', ['kyllä'], ['ei']],
+  ['cs', ['ano'], ['ne']],
+];
+
+export interface YesNoHint {
+  headers: string[];
+  /** The words as the file writes them. */
+  yes: string;
+  no: string;
+  /** The change with which they become true and false. */
+  change: Partial<Reading>;
+}
+
+/** Returns the first language of which text columns have only the words for yes and no, in the rows that are shown. */
+export function yesNoHint(
+  { isNatural, languages }: Reading,
+  { header, types, rows }: Pick<Inspection, 'header' | 'types' | 'rows'>,
+): YesNoHint | undefined {
+  const known = isNatural ? splitItems(languages, ',') : [];
+  const texts = [...header.keys()].filter((index) => types[index] === 'text');
+  for (const [language, yes, no] of words) {
+    if (known.includes(language)) continue;
+    const isOf = (value: string | null | undefined, some: string[]) =>
+      some.includes(value?.toLowerCase() ?? '');
+    const written = (index: number, some: string[]) => rows.find((row) => isOf(row[index], some))?.[index];
+    const fitting = texts.filter(
+      (index) =>
+        rows.every(({ [index]: value }) => !value || isOf(value, yes) || isOf(value, no)) &&
+        written(index, yes) &&
+        written(index, no),
+    );
+    const [first] = fitting;
+    if (first === undefined) continue;
+    return {
+      headers: fitting.map((index) => header[index]!),
+      yes: written(first, yes)!,
+      no: written(first, no)!,
+      change: { isNatural: true, languages: [languages, language].filter(Boolean).join(',') },
+    };
+  }
+  return undefined;
+}
