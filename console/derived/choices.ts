@@ -136,7 +136,7 @@ const words: Record<string, (value: string) => string> = {
       .join(', ')} as empty`,
   date_order: (value) => `Read dates as ${orders[value] ?? value}`,
   trim: () => 'Remove white space around texts',
-  values: () => 'Read each column in the notation of its values',
+  values: () => 'Read dates, numbers and words as people write them',
   sheet: (value) => `Read the sheet “${value}”`,
   header: () => 'There is no header: load the first row',
   header_row: (value) => (value === 'auto' ? 'Find the header' : `Take row ${value} as the header`),

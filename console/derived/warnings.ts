@@ -59,7 +59,7 @@ const titles: Record<string, string> = {
   'merged-cells': 'Merged cells',
   'ignored-column': 'Columns that are left out',
   'added-column': 'Columns that are added to the table',
-  'cell-errors-as-null': 'Error cells that are loaded as NULL',
+  'cell-errors-as-null': 'Error cells that are loaded as empty',
   'uncalculated-formulas': 'Formulas that were probably never calculated',
   'lost-by-replace': 'What the new table does not have',
 };

@@ -97,7 +97,7 @@ function checking(
       rows === 0 ? undefined : Math.min(1, read / rows),
       `${countInWords(read)} of ${plural(rows, 'row')}`,
     ),
-    busy('Every row is loaded, checked and rolled back. Nothing is changed.'),
+    busy('The service loads every row, checks it, and then takes everything back. Nothing is changed.'),
     h('div', null, button('Stop', actions.stopCheck)),
   ]);
 }

@@ -227,7 +227,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await isAccessible(page, 'columns of an existing table');
       await place.selectOption('pieces');
       await page.getByText('How values are read').click();
-      await page.getByLabel('Texts that mean NULL').fill('-');
+      await page.getByLabel('Texts that mean “empty”').fill('-');
       await page.keyboard.press('Tab');
       await page.getByLabel('Order of dates in texts').selectOption('dmy');
       await page.locator('select[name=missing_rows]').selectOption('delete');

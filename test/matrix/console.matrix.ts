@@ -285,9 +285,9 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByLabel('Thousands sign in texts').selectOption('.');
       await page.getByLabel('Remove white space around texts').check();
       await page.locator('section[aria-busy=true]').waitFor();
-      await page.getByLabel('Texts that mean NULL').fill('n/a');
+      await page.getByLabel('Texts that mean “empty”').fill('n/a');
       answer();
-      await page.getByLabel('Texts that mean NULL').blur();
+      await page.getByLabel('Texts that mean “empty”').blur();
       const type = page.getByLabel('Type of a');
       await until('the type of the numbers', async () => (await type.inputValue()) === 'numeric');
       await page.locator('section[aria-busy=false]').waitFor();

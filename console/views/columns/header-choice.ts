@@ -87,6 +87,7 @@ function choiceFields(
         disabled: !reading.hasHeader,
         onChange: ({ currentTarget }) => again({ headerRow, headerRows: Number(currentTarget.value) || 1 }),
       }),
+      'Rows below the header that are no data, such as units, count too. Their texts are added to the names',
     ),
     field(
       'Range',

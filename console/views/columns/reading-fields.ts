@@ -35,7 +35,7 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
     h('summary', null, 'How values are read'),
     h('div', { class: 'fields' }, [
       field(
-        'Texts that mean NULL',
+        'Texts that mean “empty”',
         h('input', {
           type: 'text',
           value: reading.nullValues,
@@ -68,7 +68,7 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
       check('Read dates, numbers and words as people write them', 'isNatural'),
       check('Remove white space around texts', 'trim'),
       file?.kind === 'spreadsheet' && [
-        check('Load error cells (#N/A) as NULL', 'errorsAreNull'),
+        check('Load error cells (#N/A) as empty', 'errorsAreNull'),
         check('Leave out hidden rows and columns', 'skipHidden'),
         check('Leave out everything below the first empty row', 'skipFooter'),
       ],
@@ -107,7 +107,7 @@ function moreFields({ more }: Reading, kind: ChosenFile['kind'], actions: Action
 
 function languagesField({ languages }: State['reading'], actions: Actions): VNode {
   return field(
-    'Languages of month names',
+    'Languages of months, yes and no',
     h('input', {
       type: 'text',
       value: languages,
