@@ -49,8 +49,10 @@ const state = {
     'src/service/start/service-log.ts output',
   ],
   'one for the tab of the browser': [
+    'console/main.ts actions',
     'console/main.ts lastStep',
     'console/main.ts pause',
+    'console/main.ts program',
     'console/views/virtual-grid.ts knownScale',
     'console/views/virtual-grid.ts measures',
   ],
