@@ -125,7 +125,12 @@ function labelOf({ parameters, type }: Choice, column = ''): string {
 const typeWords: Record<string, string> = {
   bigint: 'whole numbers',
   numeric: 'numbers',
+  'double precision': 'numbers',
   date: 'dates',
+  'timestamp without time zone': 'dates with a time',
+  'timestamp with time zone': 'dates with a time',
+  'time without time zone': 'times',
+  interval: 'durations',
   boolean: 'true or false',
 };
 

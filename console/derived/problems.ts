@@ -92,7 +92,7 @@ const parameter = new RegExp(
 /** Returns a text of the service without what it says about parameters of requests, for which the page has buttons and fields. */
 export function plainWords(detail: string): string {
   const plain = detail
-    .replace(/ \([a-z_]+=[^)]*\)/g, '')
+    .replace(/ \([^()]*\)/g, (aside) => (parameter.test(aside) ? '' : aside))
     .replace(/ \((bigint|numeric|double precision|boolean|date|time[a-z ]*|interval|uuid|jsonb)\)/g, '');
   const sentences = plain.split(/(?<=[.!?]["”]?) (?=[\p{Lu}"“])/u).flatMap((sentence) => {
     const clauses = sentence.split(/(?<=[:;,])\s+/);

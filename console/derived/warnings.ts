@@ -55,7 +55,7 @@ const titles: Record<string, string> = {
   'blank-header': 'Columns without a name in the file',
   'repeated-header': 'Names that occur twice in the file',
   'mixed-column': 'Columns that are text because of a few values',
-  'other-notation': 'Columns that are text, although their values look like numbers or dates',
+  'other-notation': 'Columns whose values may be in another notation',
   'merged-cells': 'Merged cells',
   'ignored-column': 'Columns that are left out',
   'added-column': 'Columns that are added to the table',

@@ -213,6 +213,13 @@ test('warnings are shown without parameters, and what was decided is one line wi
     words('Row 3 was read as the header of the table in A3:C6 (header_row=auto).'),
     'Row 3 was read as the header of the table in A3:C6.',
   );
+  assert.equal(
+    words(
+      'Not read: A4:B6, a table with the same header (to load it, too, send range=A4:B6 and if_exists=append).',
+    ),
+    'Not read: A4:B6, a table with the same header.',
+  );
+  assert.equal(words('Column "a" (EUR) has no name.'), 'Column "a" (EUR) has no name.');
   assert.equal(words('Send sheet=B.'), 'Send sheet=B.');
   assert.equal(
     words('Row 4 looks like the header: send header_row=4 or header_row=auto.'),

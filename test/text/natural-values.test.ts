@@ -182,6 +182,42 @@ suite('values=natural', () => {
     });
   });
 
+  test('points that may separate thousands do so if the request names these signs, also if the types are known', async () => {
+    const columns = {
+      people: ['105', '2.237', '-34'],
+      share: ['0.5', '1.250', '3'],
+      euro: ['1.234,5', '7', '8'],
+    };
+    assert.deepEqual(await loaded(columns), {
+      people: ['numeric', '105', '2.237', '-34'],
+      share: ['numeric', '0.5', '1.250', '3'],
+      euro: ['numeric', '1234.5', '7', '8'],
+    });
+    const signs = '&decimal_sign=,&thousands_sign=.';
+    const answer = await upload(nextTable(), csvOf(columns), signs);
+    assert.deepEqual(
+      warningsOf(answer, 'natural-values').map(({ detail }) => detail),
+      [
+        'Column "people" was read as numbers with a point between thousands and a comma before the decimals. The first is "2.237" in A3.',
+        'Column "euro" was read as numbers with a point between thousands and a comma before the decimals. The first is "1.234,5" in C2.',
+      ],
+    );
+    assert.deepEqual(warningsOf(answer, 'other-notation'), []);
+    const people = ['105', '2237', '-34'];
+    const found = await loaded(columns, signs);
+    assert.deepEqual(
+      [found.people, found.share],
+      [
+        ['bigint', ...people],
+        ['numeric', '0.5', '1.250', '3'],
+      ],
+    );
+    const name = nextTable();
+    const table = { columns: [{ name: 'people', type: 'bigint' }] };
+    const known = await upload(name, csvOf({ people: columns.people }), signs, { table });
+    assert.deepEqual(await shown(name, known), { people: ['bigint', ...people] });
+  });
+
   test('names of months and words for yes and no are read in the languages of the request', async () => {
     const columns = {
       tag: ['1. März 2026', '2. Mai 26'],

@@ -24,7 +24,7 @@ import type { NaturalReading } from './natural-type.ts';
 import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
 import { FEW, type Oddity, OddValues, type Sighting } from './odd-values.ts';
 import { type FormHint, TextForms } from './text-forms.ts';
-import { typeOf } from './type-of.ts';
+import { isNumberType, typeOf } from './type-of.ts';
 
 export type { NaturalReading } from './natural-type.ts';
 export type { InferredType } from './type-of.ts';
@@ -162,7 +162,7 @@ export class TypeInference implements CellSink {
       if (stated !== undefined) return { name, type: stated, column };
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
       const type = typeOf(this.#seen[column]!);
-      const reading = type === 'text' ? this.#reading(column) : undefined;
+      const reading = type === 'text' || type === 'numeric' ? this.#reading(column) : undefined;
       if (reading !== undefined) {
         const firstValue = this.#firstValues[column]!.sighting.value;
         return {
@@ -378,7 +378,8 @@ export class TypeInference implements CellSink {
     else left = 0;
     if (found === EXACT) {
       this.#textForms.facts.addExact(column, kind === TEXT, bytes, start, end);
-      if (kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
+      this.#textForms.row = this.#row;
+      if (kind === TEXT) left = this.#textForms.withPoint(left, column, bytes, start, end);
     }
     this.#forms[column] = left;
     if (!this.#choices.isNatural) return;
@@ -474,8 +475,4 @@ export class TypeInference implements CellSink {
     forms.set(this.#forms);
     this.#forms = forms;
   }
-}
-
-function isNumberType(type: string): boolean {
-  return type === 'bigint' || type === 'numeric' || type === 'double precision';
 }

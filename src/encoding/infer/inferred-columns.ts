@@ -13,6 +13,7 @@ import type { InferredColumn, InferredType, TypeInference } from './infer-types.
 import type { Oddity } from './odd-values.ts';
 import { asNull, queryText } from './query-text.ts';
 import { type FormHint, isNullWord } from './text-forms.ts';
+import { isNumberType } from './type-of.ts';
 
 /** Returns a problem for each column of the data whose name cannot be the name of a table's column. */
 export function impossibleNames(inference: TypeInference, locate: LocateCell): Problem[] {
@@ -34,6 +35,8 @@ export function impossibleNames(inference: TypeInference, locate: LocateCell): P
   });
 }
 
+const paddedNumber = /^\s*-?0\d/;
+
 /** Returns one warning for each column that is text because of a few odd values. Columns with a hint are left out, because `otherReadings` warns of them. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
   return columns.flatMap(({ name, column, oddity, hint }): Warning[] => {
@@ -41,6 +44,15 @@ export function mixedColumns(columns: InferredColumn[], locate: LocateCell): War
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
     const found = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
+    // Codes such as `007` would lose their zeros as numbers, so the warning offers no other type.
+    if (isNumberType(oddity.type) && paddedNumber.test(value))
+      return [
+        {
+          code: 'mixed-column',
+          column: name,
+          detail: `${found} As a number it would lose its leading zero.`,
+        },
+      ];
     // A word such as `n/a` usually means that there is no value, so the warning suggests `null_values`.
     if (!isNullWord(value)) {
       const choices = [{ parameters: { extra_columns: 'add' }, type: oddity.type }];

@@ -33,7 +33,7 @@ export function naturalReading(
   facts: of.ColumnFacts,
   preferred: PreferredForms,
 ): NaturalReading | undefined {
-  if ((forms & bits.IS_NEEDED) === 0) return undefined;
+  if ((forms & bits.IS_NEEDED) === 0 && !arePointsNamed(forms, facts, preferred)) return undefined;
   // A column with only white space fits every form and shows no type.
   if ((forms & bits.PLAIN_FORMS) === bits.PLAIN_FORMS) return undefined;
   if ((forms & bits.DATE_FORMS) !== 0) return dates(forms, facts.facts, preferred);
@@ -46,6 +46,15 @@ export function naturalReading(
   }
   if ((forms & bits.DURATION) !== 0) return durations(facts.facts);
   return trueFalse(forms, facts);
+}
+
+/** Returns whether all numbers have a form such as `1.234`, which needs no notation, and the caller names the one in which the point separates thousands. */
+function arePointsNamed(forms: number, { facts }: of.ColumnFacts, preferred: PreferredForms): boolean {
+  return (
+    (forms & bits.COMMA_FORMS) === bits.GROUPED_BY_POINT &&
+    (facts & of.HAS_SIGN) !== 0 &&
+    (preferred & bits.GROUPED_BY_POINT) !== 0
+  );
 }
 
 const orders = [

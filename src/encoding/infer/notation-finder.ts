@@ -60,7 +60,8 @@ class Family {
     if ((value & this.forms) === 0) return;
     if (found === EXACT && kind === TEXT) {
       this.texts.facts.addExact(column, true, bytes, start, end);
-      value = this.texts.withPoint(value, bytes, start, end);
+      this.texts.row = this.row;
+      value = this.texts.withPoint(value, column, bytes, start, end);
     }
     this.states[column] = (state & value & this.forms) | (value & bits.FACTS);
   }

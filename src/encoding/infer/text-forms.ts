@@ -50,21 +50,24 @@ const nullWords = new Set([
   '--',
   '---',
   '.',
+  '..',
+  ':',
   '?',
   '\\n',
   'k.a.',
   'unknown',
 ]);
 const maxNullWordBytes = 7;
-/** Some programs write `####` if a value is wider than its column. */
-const manyNumberSigns = /^#{3,}$/;
+/** Some programs write `####` or `****` if a value is wider than its column. */
+const manySigns = /^(?:#{3,}|\*{3,})$/;
 const NUMBER_SIGN = 0x23;
+const ASTERISK = 0x2a;
 const maxNullWords = 20;
 
 /** Returns whether the text is a word that people and programs write if there is no value: `n/a`. */
 export function isNullWord(text: string): boolean {
   const word = trimText(text);
-  return nullWords.has(word.toLowerCase()) || manyNumberSigns.test(word);
+  return nullWords.has(word.toLowerCase()) || manySigns.test(word);
 }
 
 /** The parameters with which a text column would have another type. */
@@ -120,7 +123,7 @@ export class TextForms {
   readonly #nullWords: (string[] | undefined)[] = [];
   readonly #scratch = Buffer.alloc(256);
   /** The data row of the current text. */
-  #row = 0;
+  row = 0;
 
   constructor(words = englishWords) {
     this.#words = words;
@@ -135,12 +138,11 @@ export class TextForms {
   }
 
   /** Returns the forms that are still possible after a number with a point, `1.5`, in a file whose cells have no types. */
-  withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
+  withPoint(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
     if ((forms & bits.COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
-    return (
-      forms &
-      ~(isGroupedByPoint(bytes, start, end) ? bits.COMMA_FORMS & ~bits.GROUPED_BY_POINT : bits.COMMA_FORMS)
-    );
+    if (!isGroupedByPoint(bytes, start, end)) return forms & ~bits.COMMA_FORMS;
+    this.#first[column] ??= { row: this.row, value: bytes.toString('latin1', start, end) };
+    return forms & ~(bits.COMMA_FORMS & ~bits.GROUPED_BY_POINT);
   }
 
   /**
@@ -157,7 +159,7 @@ export class TextForms {
     start: number,
     end: number,
   ): number {
-    this.#row = row;
+    this.row = row;
     // If a column can only have shapes (text-shapes.ts), most values need no other check. This shortcut saves time.
     if ((forms & bits.NOTATIONS) === 0 && (forms & bits.IS_NEEDED) !== 0) {
       const shape = this.#shapesAmong(forms, column, bytes, start, end);
@@ -165,7 +167,8 @@ export class TextForms {
     }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
-    const mayBeNullWord = end - start <= maxNullWordBytes || bytes[from] === NUMBER_SIGN;
+    const mayBeNullWord =
+      end - start <= maxNullWordBytes || bytes[from] === NUMBER_SIGN || bytes[from] === ASTERISK;
     if (mayBeNullWord && from < to && !isDigit(bytes[from]!)) {
       const word = bytes.toString('utf8', start, end);
       if (isNullWord(word)) {
@@ -179,7 +182,7 @@ export class TextForms {
     if (from === to && kind === TEXT) left |= forms;
     else if (plain === bits.PLAIN_NUMBER) {
       left |=
-        this.withPoint(forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER), bytes, from, to) |
+        this.withPoint(forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER), column, bytes, from, to) |
         shapesWithClass(forms, seen.WHOLE);
       if (classifyNumber(bytes, from, to) !== seen.WHOLE) this.facts.addExact(column, true, bytes, from, to);
     } else if (plain === bits.PLAIN_DATE) {
@@ -210,7 +213,7 @@ export class TextForms {
     return { ...shortYear, readAs: this.#scratch.toString('latin1', 0, 10) };
   }
 
-  /** Returns the first value that needs a notation. */
+  /** Returns the first value that needs a notation, or whose point may separate thousands. */
   firstNeeding(column: number): Sighting | undefined {
     return this.#first[column];
   }
@@ -310,7 +313,7 @@ export class TextForms {
     if ((found & bits.DMY) !== 0 && (found & bits.YMD) !== 0 && dmy !== ymd) differences |= of.DMY_IS_NOT_YMD;
     if ((found & bits.MDY) !== 0 && (found & bits.YMD) !== 0 && mdy !== ymd) differences |= of.MDY_IS_NOT_YMD;
     if (differences !== 0) this.facts.add(column, differences);
-    if (hasShortYear) this.facts.addShortYear(column, this.#row, bytes, start, end);
+    if (hasShortYear) this.facts.addShortYear(column, this.row, bytes, start, end);
     return found;
   }
 

@@ -52,3 +52,7 @@ export function typeOf(all: number): InferredType {
   }
   return 'text';
 }
+
+export function isNumberType(type: string): boolean {
+  return type === 'bigint' || type === 'numeric' || type === 'double precision';
+}

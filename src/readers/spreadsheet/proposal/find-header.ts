@@ -153,7 +153,10 @@ function search(block: Block, profile: ColumnProfile, rules: Rules): FoundHeader
   return undefined;
 }
 
-/** If several header rows follow each other, returns the last one: the last row in which all columns of numbers have texts. */
+/**
+ * If several header rows follow each other, returns the last one: the last row in which all columns of numbers have texts. A header with a
+ * gap may also be a line of a title, whose words are in several cells. Then the header is below it, and has no gap.
+ */
 function lowerHeader(block: Block, profile: ColumnProfile, upper: FoundHeader, rules: Rules): FoundHeader {
   const { typedCount, usedCount } = profile;
   // If few columns have numbers, the next row is more likely a data row with a word in place of a number.
@@ -161,8 +164,13 @@ function lowerHeader(block: Block, profile: ColumnProfile, upper: FoundHeader, r
   let header = upper;
   for (let index = upper.index + 1; index < block.rows.length - 1; index++) {
     const lower = headerAt(block, profile, index, rules);
+    if (lower === undefined) {
+      if (header.filled < usedCount && typedCells(block, profile, block.rows[index]!).typed === 0) continue;
+      break;
+    }
     // A text above a column without values may be a part of a title.
-    if (lower === undefined || lower.isSequence || lower.filled < Math.min(header.filled, usedCount)) break;
+    const isLower = lower.index === header.index + 1 || lower.filled > header.filled;
+    if (!isLower || lower.isSequence || lower.filled < Math.min(header.filled, usedCount)) break;
     header = lower;
   }
   return header;

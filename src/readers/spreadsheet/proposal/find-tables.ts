@@ -127,7 +127,9 @@ function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefin
   const span = { firstColumn: groups[0]!.firstColumn, lastColumn: groups.at(-1)!.lastColumn };
   const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
   const [table] = tables.toSorted(byScore);
-  if (table === undefined || !table.header.isClear || table.header.contrasts === 0) return undefined;
+  // Numbers in order across all groups, such as years, also show one header if columns beside them have none.
+  const isSure = table?.header.isClear || table?.header.isSequence;
+  if (!isSure || table.header.contrasts === 0) return undefined;
   const seen = new Set<number>();
   for (const [index, group] of groups.entries()) {
     const part = { ...table, ...group };

@@ -76,6 +76,23 @@ test('title rows are above the header', async () => {
   }
 });
 
+test('a title whose words are in several cells is not the header', async () => {
+  const table: CellSpec[][] = [
+    ['Order', 'Customer', 'Pieces', 'Amount', 'Weight', 'Paid'],
+    ['A-1', 'Ann', 1, 10.5, 7, true],
+    ['A-2', 'Bob', 2, 7, 8, false],
+  ];
+  const title: CellSpec[][] = [
+    ['Hello'],
+    ['All', 'these', 'are', null, 'our', 'orders'],
+    ['of', 'one', 'week'],
+  ];
+  const found = await propose([...title, ...table]);
+  assert.equal(found.table?.range, 'A4:F6');
+  const gap = await propose([table[0]!.with(3, null), ['North'], ...table.slice(1)]);
+  assert.equal(gap.table?.headerRow, 1);
+});
+
 test('notes after a blank row are not in the range', async () => {
   const { table, reasons } = await propose([...orders, [], ['All amounts in EUR'], ['Source: sales'], []]);
   assert.equal(table?.range, 'A1:D4');
@@ -109,6 +126,19 @@ test('blank rows within a table do not end it', async () => {
   assert.equal(sparse.table?.range, 'A1:E6');
   const afterHeader = await propose([orders[0]!, [], ...orders.slice(1)]);
   assert.equal(afterHeader.table?.range, 'A1:D5');
+});
+
+test('blank columns between years, where only some years have notes beside them, do not end the table', async () => {
+  const years: CellSpec[][] = [
+    ['TIME', '2001', null, '2002', null, '2003', null, '2004'],
+    ['GEO', null],
+    ['North', 1.5, null, 2.5, null, 2, 'd', 3, 'd'],
+    ['South', ':', null, 3.5, null, 4, null, 5, 'd'],
+    ['East', 1, null, 2, null, 3, 'p', ':'],
+    ['West', 1, null, 2, null, 3, null, 4],
+  ];
+  const { table } = await propose([['Data of', 'the office'], [], ...years, [], ['d', 'differs']]);
+  assert.equal(table?.range, 'A3:I8');
 });
 
 test('tables side by side are told apart', async () => {
