@@ -700,6 +700,44 @@ const bytes: MessyFile[] = [
     ],
   },
   {
+    name: 'signs-for-no-value.csv',
+    content: lines(
+      'area,rate,km2,pop,code',
+      'North,1,2,3,17',
+      'South,4,5,6,18',
+      'East,7,8,9,20',
+      'West,:,..,****,007',
+    ),
+    tries: [
+      {
+        columns: 'area text, rate text, km2 text, pop text, code text',
+        rows: [
+          'North | 1 | 2 | 3 | 17',
+          'South | 4 | 5 | 6 | 18',
+          'East | 7 | 8 | 9 | 20',
+          'West | : | .. | **** | 007',
+        ],
+        warnings: [
+          'mixed-column rate B5',
+          'mixed-column km2 C5',
+          'mixed-column pop D5',
+          'mixed-column code E5',
+        ],
+      },
+      {
+        query: 'null_values=:,..,****',
+        columns: 'area text, rate bigint, km2 bigint, pop bigint, code text',
+        rows: [
+          'North | 1 | 2 | 3 | 17',
+          'South | 4 | 5 | 6 | 18',
+          'East | 7 | 8 | 9 | 20',
+          'West | NULL | NULL | NULL | 007',
+        ],
+        warnings: ['mixed-column code E5'],
+      },
+    ],
+  },
+  {
     name: 'nul-byte.csv',
     content: lines('id,name', '1,A\0nn', '2,Bob'),
     tries: [{ error: '422 unsupported-file' }],
