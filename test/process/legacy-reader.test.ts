@@ -20,6 +20,7 @@ import { randomNumbers } from '../support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../support/recorded-cells.ts';
 import { sized } from '../support/sized.ts';
 import { spreadsheetLimits } from '../support/spreadsheet-limits.ts';
+import { byteRecord, insertRecords } from '../support/xls-records.ts';
 import { memoryFile } from '../support/xlsx-builder.ts';
 
 library.set_cptable(codepages);
@@ -467,4 +468,20 @@ test('all sheets are read by one process', async () => {
   assert.throws(() => source.openSheet!('Ten'), /There is no sheet "Ten"/);
   const alone = await open(write([], 'biff8', { SheetNames: names, Sheets }), { sheet: 'Two' });
   assert.equal(alone.openSheet!('One'), undefined);
+});
+
+test('a workbook with too many sheets is refused', async () => {
+  const BOUND_SHEET = 0x85;
+  const workbook = { SheetNames: ['a'], Sheets: { a: sheetOf([['x'], [1]]) } };
+  const names = Array.from({ length: 10_000 }, (_, index) => {
+    const place = Buffer.alloc(4);
+    place.writeUInt32LE(1_000_000 + index);
+    const name = String(index);
+    return byteRecord(BOUND_SHEET, place, Buffer.from([0, 0, name.length, 0]), Buffer.from(name));
+  });
+  const file = library.write(workbook, { type: 'buffer', bookType: 'biff8' }) as Buffer;
+  await assert.rejects(
+    open(insertRecords(file, [BOUND_SHEET], Buffer.concat(names))),
+    fails('limit-exceeded', /^The workbook has too many sheets: the limit is 10,000 sheets/),
+  );
 });

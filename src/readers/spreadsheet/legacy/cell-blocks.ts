@@ -70,6 +70,7 @@ export type ReaderFault =
   | 'presentation'
   | 'no-workbook'
   | 'too-many-cells'
+  | 'too-many-sheets'
   | 'broken';
 
 /** The maximum number of cells. If all of them are whole numbers, they just fit into the memory of the process. */

@@ -27,6 +27,7 @@ import { passwordsToTry } from '../encryption/passwords.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { maxReferenceLength } from '../names/workbook-names.ts';
 import * as frames from '../reader-process/frames.ts';
+import { maxSheets } from '../sheet-names.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
@@ -114,6 +115,8 @@ function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
       ? readCompoundFile(file, passwords)
       : { workbook: read(file, parsing) as WorkBook, stream: file as Buffer },
   );
+  // The service parses the list of sheets in one step, so the list must be short.
+  if (workbook.SheetNames.length > maxSheets) throw new Fault('too-many-sheets');
   const hiddenColumns = findHiddenColumns(stream);
   const hidden = new Map(workbook.Workbook?.Sheets?.map(({ name, Hidden }) => [name, Hidden ?? 0]));
   const typeOf = (name: string): string | undefined => workbook.Sheets[name]?.['!type'];

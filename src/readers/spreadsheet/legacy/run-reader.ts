@@ -10,6 +10,7 @@ import {
   type ReaderProgram,
   ReaderRun,
 } from '../reader-process/reader-run.ts';
+import { tooManySheets } from '../sheet-names.ts';
 import { maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */
@@ -73,6 +74,8 @@ function errorOfFault(fault: ReaderFault, cause: Error, password: string | undef
       return notAWorkbook('an Office file of another kind');
     case 'too-many-cells':
       return limitExceeded('The workbook has too many cells', maxCells, 'cells', remedy);
+    case 'too-many-sheets':
+      return tooManySheets();
     default:
       return new AppError(
         'invalid-file',
