@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { columns } from '../support/columns.ts';
+import { randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 let service: TestService;
 
@@ -283,4 +285,109 @@ test('a table with as many checks as are possible is made and described', async 
   const { status, body } = await service.post('/table/many', { table });
   assert.equal(status, 201, JSON.stringify(body).slice(0, 1000));
   assert.equal(body.table.constraints.checks.length, 1600);
+});
+
+suite('an expression that is accepted comes back and can be sent again', () => {
+  const all = columns(
+    ['j', 'jsonb'],
+    ['n', 'numeric'],
+    ['v', 'varchar(20)'],
+    ['i', 'bigint'],
+    ['t', 'text'],
+    ['m', 'mood'],
+  );
+
+  /** Creates the table, and returns whether it was accepted. */
+  async function comesBack(table: { columns: unknown[]; [name: string]: unknown }): Promise<boolean> {
+    await service.rows('DROP TABLE IF EXISTS near_limit, near_limit_again');
+    const { status, body } = await service.post('/table/near_limit', { table });
+    if (status === 422) {
+      assert.equal(body.errors[0].code, 'invalid-expression', JSON.stringify(body).slice(0, 1000));
+      assert.match(body.errors[0].detail, /more than|too (long|many|deeply)/);
+      return false;
+    }
+    assert.equal(status, 201, JSON.stringify(body).slice(0, 1000));
+    assert.equal(body.table.constraints.others, undefined);
+    const { name: _, schema: _schema, ...again } = body.table;
+    const copied = await service.post('/table/near_limit_again', {
+      table: {
+        ...again,
+        constraints: {
+          checks: (again.constraints.checks ?? []).map((check: object) => ({ ...check, name: '' })),
+        },
+        indexes: (again.indexes ?? []).map((index: object) => ({ ...index, name: '' })),
+      },
+    });
+    assert.equal(copied.status, 201, JSON.stringify(copied.body).slice(0, 1000));
+    return true;
+  }
+
+  /** Puts the expression in the places that an expression can have. */
+  const placesOf = (condition: string): { columns: unknown[]; [name: string]: unknown }[] => [
+    { columns: all, constraints: { checks: [{ expression: condition }] } },
+    { columns: [...all, { name: 'g', type: 'boolean', generated: condition }] },
+    { columns: all, indexes: [{ name: '', columns: [{ column: 'i' }], where: condition }] },
+    { columns: all, indexes: [{ name: '', columns: [{ expression: condition }] }] },
+  ];
+
+  const repeated = (part: (index: number) => string, count: number, separator = ' AND '): string =>
+    Array.from({ length: count }, (_, index) => part(index)).join(separator);
+
+  for (const [what, expression, accepted] of [
+    ['casts', repeated(() => 'j::text IS NOT NULL', 250), false],
+    ['fewer casts', repeated(() => 'j::text IS NOT NULL', 160), true],
+    ['nested casts', `i${'::int::bigint'.repeat(300)} > 0`, false],
+    ['nested casts that mean nothing', `i${'::bigint'.repeat(600)} > 0`, true],
+    ['a list of numbers', `n IN (${repeated(String, 1900, ',')})`, false],
+    ['a short list of numbers', `n IN (${repeated(String, 150, ',')})`, true],
+    ['a list of texts', `v IN (${repeated((index) => `'a${index}'`, 1900, ',')})`, true],
+  ] as const) {
+    test(`or is refused: ${what}`, async () => {
+      for (const table of placesOf(expression)) assert.equal(await comesBack(table), accepted);
+    });
+  }
+
+  test('or is refused: random expressions near the limits', async (context) => {
+    const seed = Number(process.env.TEST_SEED ?? Date.now() % 1e9);
+    context.diagnostic(`TEST_SEED=${seed}`);
+    const random = randomNumbers(seed);
+    const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
+    const number = () => String(random(1000));
+    const makers: (() => string)[] = [
+      () => `j::text IS NOT NULL`,
+      () => `n IN (${repeated(number, 1 + random(200), ', ')})`,
+      () => `v IN (${repeated((index) => `'${'x'.repeat(1 + random(20))}${index}'`, 2 + random(300), ',')})`,
+      () => `n BETWEEN ${number()} AND ${number()}`,
+      () => `v <> 'a'`,
+      () => `i = ANY (ARRAY[${repeated(number, 1 + random(200), ',')}])`,
+      () => `v = ANY (ARRAY[${repeated((index) => `'${index}'`, 1 + random(200), ',')}])`,
+      () => `coalesce(n, i, ${number()}) > ${number()}`,
+      () => `CASE WHEN i > ${number()} THEN v = 'x' ELSE n < ${number()} END`,
+      () => `m IN ('sad', 'ok')`,
+      () => `t IS DISTINCT FROM v`,
+      () => `i + ${repeated(number, 1 + random(40), ' + ')} > n`,
+      () => `t LIKE 'a%' OR lower(v) || t <> '${'ü'.repeat(random(100))}'`,
+    ];
+    const seen = { accepted: 0, refused: 0 };
+    for (let round = 0; round < sized(25, 300); round += 1) {
+      const kinds = Array.from({ length: 1 + random(3) }, () => pick(makers));
+      const words = 300 + random(1800);
+      let text = pick(kinds)();
+      while ((text.match(/\w+|[^\s\w'",]/g)?.length ?? 0) < words) {
+        const next = `${text} ${pick(['AND', 'OR'])} ${pick(kinds)()}`;
+        if (next.length > 16_384) break;
+        text = next;
+      }
+      const isAccepted = await comesBack(pick(placesOf(text)));
+      seen[isAccepted ? 'accepted' : 'refused'] += 1;
+    }
+    context.diagnostic(JSON.stringify(seen));
+    assert.ok(seen.accepted > 0 && seen.refused > 0, JSON.stringify(seen));
+  });
+
+  test('or is refused: all expressions of a table together', async () => {
+    const expression = repeated(() => 'j::text IS NOT NULL', 100);
+    const checks = Array.from({ length: 105 }, () => ({ expression }));
+    assert.equal(await comesBack({ columns: all, constraints: { checks } }), false);
+  });
 });

@@ -19,6 +19,7 @@ import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
 import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
 import { proofOf, refuseOthersCode } from './expressions/prove-expressions.ts';
+import { mayGrowTooLong } from './expressions/written-expressions.ts';
 import { lastOfCreation } from './plain-creation.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
@@ -79,7 +80,8 @@ export async function createTable(
       problems.count > 0 ||
       needsStatementsApart(table.placement) ||
       isLong(table) ||
-      table.needsProof
+      table.needsProof ||
+      mayGrowTooLong(resolved)
     )
       return note(createWithCare(client, resolved, options));
     admitSequences();
@@ -180,7 +182,7 @@ export async function createWithCare(
   const { table, problems, admitSequences } = resolved;
   let { existing } = table;
   if (existing === undefined) admitSequences();
-  if (existing !== undefined || problems.count > 0 || table.needsProof)
+  if (existing !== undefined || problems.count > 0 || table.needsProof || mayGrowTooLong(resolved))
     await checkDefinition(client, resolved);
   existing ??= await tryCreate(client, resolved);
   if (existing === undefined) {

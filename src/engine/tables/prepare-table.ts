@@ -9,6 +9,7 @@ import { lockTableName } from './catalog/relations.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { PrepareOptions } from './draft-definition.ts';
 import { proveExpressions } from './expressions/prove-expressions.ts';
+import { checkWritten } from './expressions/written-expressions.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import { type ResolvedDefinition, resolveDefinition } from './resolve-definition.ts';
 import { tryColumns } from './try-columns.ts';
@@ -42,6 +43,7 @@ export async function checkDefinition(
   const isTooMuch = tooMuchToTry.some((code) => problems.has(code));
   if (!isTooMuch && (await proveExpressions(client, resolved))) await tryColumns(client, trials, problems);
   if (problems.count === 0) await tryParts(client, table, problems);
+  if (problems.count === 0) await checkWritten(client, resolved);
   await throwIfAny(problems);
   return table;
 }

@@ -34,6 +34,8 @@ export interface ResolvedDefinition {
   table: PreparedTable;
   trials: ColumnTrial[];
   problems: DefinitionProblems;
+  /** See `PrepareOptions`. */
+  extraFunctions: readonly string[];
   /**
    * Checks that the caller may take numbers from the sequences in the defaults. Call it before the table is created.
    *
@@ -128,6 +130,7 @@ export async function resolveDraft(
     },
     trials,
     problems,
+    extraFunctions: draft.extraFunctions,
     admitSequences: () => admitSequences(draft, found),
   };
 }

@@ -13,7 +13,11 @@ export type RawFields = Record<string, any>;
 /** The maximum number of characters of an expression. */
 export const maxExpressionLength = 16_384;
 /** The maximum number of words and symbols of an expression, because the parser needs about 10 µs for each of them. */
-const maxWords = 2000;
+export const maxWords = 2000;
+
+export function countWords(text: string): number {
+  return text.match(/\w+|[^\s\w'",]/g)?.length ?? 0;
+}
 
 export type Parsed =
   | { node: RawNode; problem?: undefined }
@@ -27,7 +31,7 @@ export class Parser {
   async parse(text: string): Promise<Parsed> {
     if (text.length > maxExpressionLength)
       return { problem: `has more than ${maxExpressionLength.toLocaleString('en-US')} characters` };
-    if ((text.match(/\w+|[^\s\w'",]/g)?.length ?? 0) > maxWords)
+    if (countWords(text) > maxWords)
       return { problem: `has more than ${maxWords.toLocaleString('en-US')} words and symbols` };
     const parsed = await parseStatement(`${prefix}${text}\n)`);
     const pause = this.#pace.pause(HEAVY);

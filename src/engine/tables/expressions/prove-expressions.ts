@@ -19,11 +19,15 @@ import type { DefinitionProblems } from '../definition-problems.ts';
 import type { PreparedTable } from '../prepared-table.ts';
 import { type ColumnTrial, isTriedAsText } from '../try-columns.ts';
 import { refuseExpression } from './draft-expressions.ts';
+import type { ExpressionUse } from './expression.ts';
 
-/** An expression, as a condition. */
-interface Proven {
+/** An expression in SQL, and as a condition. */
+export interface Proven {
   pointer: string;
+  /** The expression as the caller wrote it. */
   text: string;
+  use: ExpressionUse;
+  sql: string;
   condition: string;
 }
 
@@ -78,37 +82,36 @@ export async function proveExpressions(
   return isProven;
 }
 
-function expressionsOf({ columns, checks, indexes }: PreparedTable, trials: ColumnTrial[]): Proven[] {
-  const asCondition = (pointer: string, text: string, sql: string) => ({
-    pointer,
-    text,
-    condition: `(${sql}) IS NULL`,
-  });
+/** Returns the expressions whose SQL is known. A default may be there twice. */
+export function expressionsOf({ columns, checks, indexes }: PreparedTable, trials: ColumnTrial[]): Proven[] {
+  const withValue = (pointer: string, text: string, use: ExpressionUse, sql: string) => [
+    { pointer, text, use, sql, condition: `(${sql}) IS NULL` },
+  ];
+  const asCondition = (pointer: string, text = '', use: ExpressionUse, sql?: string) =>
+    sql === undefined ? [] : [{ pointer, text, use, sql, condition: sql }];
   const defaults = trials
     .filter((trial) => trial.default?.isComputed)
     .flatMap(({ pointer, type, typeSql, default: tried }) =>
-      [typeSql, ...(isTriedAsText(type) ? ['pg_catalog.text'] : [])].map((as) =>
-        asCondition(`${pointer}/default`, tried!.text, `CAST(${tried!.sql} AS ${as})`),
+      [typeSql, ...(isTriedAsText(type) ? ['pg_catalog.text'] : [])].flatMap((as) =>
+        withValue(`${pointer}/default`, tried!.text, 'default', `CAST(${tried!.sql} AS ${as})`),
       ),
     );
   const generated = columns
     .filter((column) => column.generated?.sql !== undefined)
-    .map(({ pointer, typeSql, generated: { sql, expression } = {} }) =>
-      asCondition(`${pointer}/generated`, expression!, `CAST(${sql} AS ${typeSql})`),
+    .flatMap(({ pointer, typeSql, generated: { sql, expression } = {} }) =>
+      withValue(`${pointer}/generated`, expression!, 'generated', `CAST(${sql} AS ${typeSql})`),
     );
   const ofIndexes = indexes.flatMap(({ pointer, where, whereSql, columns: parts }) => [
-    ...(whereSql === undefined ? [] : [{ pointer: `${pointer}/where`, text: where!, condition: whereSql }]),
+    ...asCondition(`${pointer}/where`, where, 'index', whereSql),
     ...parts
       .filter(({ expressionSql }) => expressionSql !== undefined)
-      .map((part) => asCondition(`${part.pointer}/expression`, part.expression!, part.expressionSql!)),
+      .flatMap((part) =>
+        withValue(`${part.pointer}/expression`, part.expression!, 'index', part.expressionSql!),
+      ),
   ]);
-  const ofChecks = checks
-    .filter(({ sql }) => sql !== undefined)
-    .map(({ pointer, expression, sql }) => ({
-      pointer: `${pointer}/expression`,
-      text: expression,
-      condition: sql!,
-    }));
+  const ofChecks = checks.flatMap(({ pointer, expression, sql }) =>
+    asCondition(`${pointer}/expression`, expression, 'check', sql),
+  );
   return [...defaults, ...generated, ...ofChecks, ...ofIndexes];
 }
 
