@@ -3413,7 +3413,7 @@ export interface operations {
       };
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3489,7 +3489,7 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3592,7 +3592,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3684,7 +3684,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3751,7 +3751,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3832,7 +3832,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3870,7 +3870,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3922,7 +3922,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3977,7 +3977,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4064,7 +4064,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4122,7 +4122,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4171,7 +4171,7 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4218,7 +4218,7 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4292,7 +4292,7 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4337,7 +4337,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4400,7 +4400,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4504,7 +4504,7 @@ export interface operations {
       501: components['responses']['NotImplemented'];
       /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
       502: components['responses']['BadGateway'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4550,7 +4550,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4596,7 +4596,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4651,7 +4651,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4706,7 +4706,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4763,7 +4763,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4811,7 +4811,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4857,7 +4857,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4910,7 +4910,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -4958,7 +4958,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -5005,7 +5005,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -5177,7 +5177,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -5272,7 +5272,7 @@ export interface operations {
       500: components['responses']['InternalServerError'];
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -5475,7 +5475,7 @@ export interface operations {
       501: components['responses']['NotImplemented'];
       /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
       502: components['responses']['BadGateway'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -5591,7 +5591,7 @@ export interface operations {
       501: components['responses']['NotImplemented'];
       /** @description [`link-failed`](/docs/errors/link-failed): The file of the link cannot be fetched. */
       502: components['responses']['BadGateway'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no free place for the request. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };

@@ -66,7 +66,7 @@ export const errorCatalogue = {
   'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
   'token-keys-unavailable': { status: 503, title: 'The keys of the identity provider cannot be fetched' },
   'storage-full': { status: 503, title: 'The service has no room left for the upload' },
-  'service-busy': { status: 503, title: 'The service has no connection or file left' },
+  'service-busy': { status: 503, title: 'The service has no free place for the request' },
   'shutting-down': { status: 503, title: 'The service is starting or stopping' },
 } as const;
 

@@ -1,5 +1,6 @@
 /** Bounds the memory of bodies that are held as a whole while they arrive: definitions, and plans of several tables. A client may send them slowly, over all connections. */
 import type { HttpContext } from '../context.ts';
+import { bodyDisplaced } from './lines.ts';
 import type { AdmittedRequest } from './table-request.ts';
 
 /** What each connection may hold without a place. A chunk may be longer. */
@@ -7,13 +8,14 @@ const freeBytes = 16 * 1024;
 
 /**
  * Takes chunks to the end. After the first ones it waits for a place, because few large bodies may be held at the same time.
+ * If the place is given to another caller, `cancel` ends the request, and with it `take`.
  *
  * @param take takes one chunk and returns its length; undefined: there is none, or no more is needed
  * @throws AppError `too-many-requests`, `service-busy`; the errors of `take`
  */
 export async function holdBody(
   { lines }: Pick<HttpContext, 'lines'>,
-  { caller, signal }: Pick<AdmittedRequest, 'caller' | 'signal'>,
+  { caller, signal, cancel }: Pick<AdmittedRequest, 'caller' | 'signal' | 'cancel'>,
   take: () => Promise<number | undefined>,
 ): Promise<void> {
   let bytes = 0;
@@ -26,5 +28,6 @@ export async function holdBody(
     return false;
   };
   if (await takeUpTo(freeBytes)) return;
-  await lines.bodies.use({ caller }, signal, () => takeUpTo(Number.POSITIVE_INFINITY));
+  const takeRest = () => takeUpTo(Number.POSITIVE_INFINITY);
+  await lines.bodies.use({ caller }, signal, takeRest, () => cancel(bodyDisplaced()));
 }

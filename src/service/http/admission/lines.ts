@@ -55,6 +55,8 @@ export const maxExports = 4;
 
 /** The maximum number of large bodies that are held in memory while they arrive. */
 const maxHeldBodies = 32;
+/** How long a large body waits before a caller with more of them loses a place. Most bodies arrive in less time. */
+const displaceBodyAfterMs = 1000;
 
 /** Definitions over this length are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
@@ -93,6 +95,7 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       placesPerCaller: placesOfOne(maxHeldBodies),
       maxWaiting: maxShortWaiting,
       waitMs: shortWaitMs,
+      displaceAfterMs: displaceBodyAfterMs,
       refusal: ({ isOwn }) => (isOwn ? tooManyAtOnce() : tooManyBodies()),
     }),
     describes: shortLine(Math.ceil(left / 2)),
@@ -186,7 +189,8 @@ function tooManyStreams({ isOwn }: Pick<Refusal, 'isOwn'>): AppError {
   const limit = isOwn
     ? limitDetail('The caller has too many streams open', maxStreamsPerCaller, 'streams')
     : limitDetail('Too many streams are open', maxStreams, 'streams');
-  const detail = `${limit} Close one, or try again later.`;
+  const own = isOwn ? 'Close one, or try' : 'Try';
+  const detail = `${limit} ${own} again after the seconds in Retry-After.`;
   return new AppError(isOwn ? 'too-many-requests' : 'service-busy', detail, { headers });
 }
 
@@ -198,7 +202,13 @@ function tooManyExports({ isOwn }: Refusal): AppError {
         'exports',
       )
     : limitDetail('Too many exports are running', maxExports, 'exports');
-  return new AppError(isOwn ? 'too-many-requests' : 'service-busy', `${limit} Try again later.`, { headers });
+  return new AppError(
+    isOwn ? 'too-many-requests' : 'service-busy',
+    `${limit} Try again after the seconds in Retry-After.`,
+    {
+      headers,
+    },
+  );
 }
 
 function tooManyAtOnce(): AppError {
@@ -209,9 +219,20 @@ function tooManyAtOnce(): AppError {
   );
 }
 
+/** Returns the error for a large body that is given up, because another subject needs its place. */
+export function bodyDisplaced(): AppError {
+  const detail =
+    "The access token's subject sends more large definitions and plans at the same time than others, who wait for a place. Send this one again after the others have ended.";
+  return new AppError('too-many-requests', detail, { headers });
+}
+
 function tooManyBodies(): AppError {
-  const detail = 'Too many large definitions and plans are arriving. Try again later.';
-  return new AppError('service-busy', detail, { headers });
+  const limit = limitDetail(
+    'Too many large definitions and plans arrive at the same time',
+    maxHeldBodies,
+    'bodies',
+  );
+  return new AppError('service-busy', `${limit} Try again after the seconds in Retry-After.`, { headers });
 }
 
 function databaseBusy(): AppError {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { until } from '../../../../test/support/until.ts';
 import { type LineKeys, type LineOptions, WaitingLine } from './waiting-line.ts';
 
 /** Ends the waiting requests, whose timers would keep the process running. */
@@ -113,4 +114,42 @@ test('whatever begins and ends, no request waits that may run', async () => {
       }
     }
   }
+});
+
+test('a request that waits ends the newest work of the caller with the most places, until no caller has two more', async () => {
+  const line = new WaitingLine({
+    places: 4,
+    placesPerCaller: 3,
+    maxWaiting: 100,
+    waitMs: 3_600_000,
+    displaceAfterMs: 5,
+    refusal: ({ isOwn }) => new Error(isOwn ? 'own' : 'busy'),
+  });
+  const events: string[] = [];
+  const begin = (name: string, isFixed = false) => {
+    const ending = Promise.withResolvers<void>();
+    const displace = () => {
+      events.push(`${name} displaced`);
+      ending.resolve();
+    };
+    const work = () => {
+      events.push(name);
+      return ending.promise;
+    };
+    line
+      .use({ caller: name[0]! }, stopping.signal, work, isFixed ? undefined : displace)
+      .catch(() => events.push(`${name} refused`));
+  };
+  begin('a1');
+  begin('a2');
+  begin('a3', true);
+  begin('b1');
+  begin('c1');
+  await until('the place of the newest work that may end', () => events.includes('c1'));
+  assert.deepEqual(events.slice(4), ['a2 displaced', 'c1']);
+  begin('d1');
+  begin('b2');
+  await until('the place of the next newest work', () => events.includes('d1'));
+  await setTimeout(100);
+  assert.deepEqual(events.slice(6), ['a1 displaced', 'd1'], 'nobody has two places more than another one');
 });

@@ -5,6 +5,9 @@
  * A free place goes to the caller that uses the fewest places, then to the table that uses the fewest. Among equals it goes to the request
  * that has waited longest. If the line is full and another caller has more waiting requests than that of the new request, the newest of
  * those requests is refused instead of the new one.
+ *
+ * A client can make some work last, for example by sending a body slowly. In a line of such work a request that waits ends the newest running
+ * request of the caller that uses the most places, if that caller uses at least two more than its own.
  */
 
 export interface LineOptions {
@@ -17,6 +20,8 @@ export interface LineOptions {
   /** The maximum number of waiting requests. */
   maxWaiting: number;
   waitMs: number;
+  /** How long a request waits before it ends a running one, and before it ends another one; default: it ends none. */
+  displaceAfterMs?: number;
   /** Returns the error for a refused request: the line is full, or the request has waited too long. */
   refusal: (reason: Refusal) => Error;
 }
@@ -36,6 +41,11 @@ export interface LineKeys {
   table?: string;
 }
 
+interface Running {
+  caller: string;
+  onDisplaced: () => void;
+}
+
 interface Waiting {
   keys: LineKeys;
   goOn: () => void;
@@ -48,6 +58,8 @@ export class WaitingLine {
   #taken = 0;
   readonly #takenByCaller = new Counts();
   readonly #takenByTable = new Counts();
+  /** The running requests that another one may end, the oldest one first. */
+  readonly #displaceable = new Set<Running>();
   readonly #waiting = new Set<Waiting>();
 
   constructor(options: LineOptions) {
@@ -72,15 +84,24 @@ export class WaitingLine {
   /**
    * Runs `work` in a place. The place is free again after `work` has ended or failed.
    *
+   * @param onDisplaced must end the work soon, because a request of another caller needs the place; undefined: the work is never ended
    * @throws the error of `refusal`, or the signal's reason; in both cases `work` was not started
    */
-  async use<Result>(keys: LineKeys, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  async use<Result>(
+    keys: LineKeys,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+    onDisplaced?: () => void,
+  ): Promise<Result> {
     signal.throwIfAborted();
     if (this.#hasPlaceFor(keys)) this.#take(keys);
     else await this.#wait(keys, signal);
+    const running = onDisplaced && { caller: keys.caller, onDisplaced };
+    if (running) this.#displaceable.add(running);
     try {
       return await work();
     } finally {
+      if (running) this.#displaceable.delete(running);
       this.#giveBack(keys);
     }
   }
@@ -112,6 +133,7 @@ export class WaitingLine {
     const leave = (): void => {
       this.#waiting.delete(waiting);
       clearTimeout(timer);
+      clearInterval(displacing);
       signal.removeEventListener('abort', onAbort);
     };
     const waiting: Waiting = {
@@ -130,6 +152,8 @@ export class WaitingLine {
       leave();
       reject(waitedTooLong());
     }, waitMs);
+    const { displaceAfterMs } = this.#options;
+    const displacing = displaceAfterMs && setInterval(() => this.#displaceFor(caller), displaceAfterMs);
     const onAbort = (): void => {
       leave();
       reject(signal.reason);
@@ -152,6 +176,16 @@ export class WaitingLine {
     const newest = [...this.#waiting].findLast(({ keys }) => counts.of(keys.caller) === most);
     newest?.giveUp();
     return newest !== undefined;
+  }
+
+  /** Ends the newest request of the caller that uses the most places, if all are in use and it uses at least two more than the given caller. */
+  #displaceFor(caller: string): void {
+    const { most } = this.#takenByCaller;
+    if (this.#taken < this.#options.places || most < this.#takenByCaller.of(caller) + 2) return;
+    const newest = [...this.#displaceable].findLast((one) => this.#takenByCaller.of(one.caller) === most);
+    if (newest === undefined) return;
+    this.#displaceable.delete(newest);
+    newest.onDisplaced();
   }
 
   #giveBack({ caller, table }: LineKeys): void {

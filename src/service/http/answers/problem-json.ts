@@ -143,9 +143,9 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
 };
 
 function outOfFiles(): AppError {
-  return new AppError('service-busy', 'The service cannot open more files or connections. Try again later.', {
-    headers: { 'retry-after': '5' },
-  });
+  const detail =
+    'The service cannot open another file or connection now. Try again after the seconds in Retry-After. If it happens often, its operator must raise the limit of open files.';
+  return new AppError('service-busy', detail, { headers: { 'retry-after': '5' } });
 }
 
 function malformedMediaType(): AppError {

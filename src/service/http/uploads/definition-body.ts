@@ -19,14 +19,14 @@ import { readBody } from '../wire/request-body.ts';
  */
 export async function readDefinitionText(
   request: FastifyRequest,
-  context: Pick<HttpContext, 'config' | 'lines' | 'stopping'>,
-  admitted: Pick<AdmittedRequest, 'caller' | 'signal'>,
+  context: Pick<HttpContext, 'config' | 'lines'>,
+  admitted: Pick<AdmittedRequest, 'caller' | 'signal' | 'cancel'>,
   maxBodyBytes = context.config.limits.maxDefinitionBytes,
 ): Promise<Buffer> {
-  const { config, lines, stopping } = context;
+  const { config, lines } = context;
   const othersWait = () => lines.bodies.isFull;
   const limits = { ...config.limits, maxBodyBytes, setting: 'MAX_DEFINITION_BYTES', othersWait } as const;
-  const body = readBody(request, limits, stopping);
+  const body = readBody(request, limits, admitted.signal);
   const chunks: Buffer[] = [];
   try {
     await holdBody(context, admitted, async () => {

@@ -95,7 +95,7 @@ export function limitConnections(
     if (url === '/healthz' || url === '/readyz') return;
     throw new AppError(
       'service-busy',
-      `${limitDetail('Too many connections are open', maxConnections, { setting: 'MAX_CONNECTIONS' })} Try again later.`,
+      `${limitDetail('Too many connections are open', maxConnections, { setting: 'MAX_CONNECTIONS' })} Try again after the seconds in Retry-After.`,
       { headers: { 'retry-after': '5' } },
     );
   });
