@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { endOf } from '../support/load-ends.ts';
 import { planForm } from '../support/plan-form.ts';
+import { openSocket } from '../support/raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { bookOf } from '../support/workbook.ts';
@@ -494,4 +495,29 @@ test('the problems of all tables come as CSV to a client that prefers it', async
   await clear();
   const good = await load(plan, { o: 'no,customer\n1,7\n', c: 'id,name\n7,Ann\n' }, '', headers);
   assert.deepEqual([good.status, good.body.load.rows], [201, 2]);
+});
+
+test('a client that leaves in the middle of its form has cancelled the load, also while a file is written', async () => {
+  const token = await service.token();
+  const states = async () =>
+    (await service.get('/api/v1/loads?table=left_form&schema=public')).body.loads.map(
+      (one: Found) => one.state,
+    );
+  const part = (name: string, more = '') =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n`;
+  const form = `${part('plan')}{"tables":[{"table":"left_form","file":"a"}]}\r\n${part('a', '; filename="a.csv"')}x\n`;
+  const head = `POST /api/v1/loads HTTP/1.1\r\nHost: test\r\nContent-Type: multipart/form-data; boundary=b\r\nAuthorization: Bearer ${token}\r\nContent-Length: 99999999\r\n\r\n`;
+  const rounds = 12;
+  for (let round = 0; round < rounds; round++) {
+    const socket = await openSocket(service.url);
+    socket.on('error', () => {});
+    socket.write(head + form);
+    for (let n = 0; n < 20 * round; n++) socket.write('1\n'.repeat(40_000));
+    await until('the load to begin', async () => (await states()).length > round);
+    socket.destroy();
+    await until('the end of the load', async () =>
+      (await states()).every((state: string) => state !== 'running' && state !== 'receiving'),
+    );
+  }
+  assert.deepEqual(await states(), Array(rounds).fill('cancelled'));
 });

@@ -89,7 +89,8 @@ export async function admitPlanRequest(
   const received = body.chunks(signal);
   // A body whose reading has begun is given up with its answer, so that nothing waits for the rest of it.
   reply.raw.once('close', () => received.return(undefined).catch(() => {}));
-  const { part, chunks } = await readFirstPart(body.headers, received, planPart, maxPlanBytes, (take) =>
+  const sent = unlessAborted(received, signal);
+  const { part, chunks } = await readFirstPart(body.headers, sent, planPart, maxPlanBytes, (take) =>
     holdBody(context, admitted, take),
   );
   isHeld = false;
@@ -117,6 +118,12 @@ export async function admitPlanRequest(
     body: { ...body, chunks, digest: begun.key?.digest },
     line: lines.uploads,
   };
+}
+
+/** Passes chunks on. If they end because the client has left, its reader gets the reason, and does not take that for the end of the form. */
+async function* unlessAborted(chunks: AsyncGenerator<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield chunk;
+  signal.throwIfAborted();
 }
 
 /** Waits for a place, receives the files, loads them and returns the answer. When it returns, the end of the load is recorded. */
