@@ -56,6 +56,8 @@ const lookupMs = 5000;
 const leaseSeconds = 60;
 /** How many deliveries one statement ends or removes at most. */
 const batch = 10_000;
+/** How often the removal of a webhook waits for a lock, each time for a second (`ownLimits`). */
+const maxLockTries = 10;
 /** How many comparisons one statement makes at most, of events with webhooks or of names of schemas with patterns. */
 const maxComparisons = 10_000;
 /** The seconds between two attempts. The last one is repeated. Together they reach 24 hours. */
@@ -129,7 +131,8 @@ export class Webhooks {
   }
 
   /**
-   * Disables a webhook at once, and removes it after its deliveries, which several statements remove if there are many.
+   * Disables a webhook at once, and removes it after its deliveries, which several statements remove if there are many. It waits while
+   * another transaction has locked the webhook or a delivery.
    *
    * @returns the webhook as it was; undefined: the caller has none with this id
    */
@@ -138,15 +141,17 @@ export class Webhooks {
     const found = await this.find(id, owner);
     if (found === undefined) return undefined;
     let atMost = batch;
+    let lockTries = maxLockTries;
     await inBatches(1, async () => {
       try {
         const [, , webhooks] = await runStatements(pool, queries.deleteWebhook(schema, id, atMost));
         // A delivery that changed meanwhile was not removed, so the number of removed ones does not say whether some are left.
         return webhooks!.rowCount === 0 && (await this.find(id, owner)) !== undefined ? 1 : 0;
       } catch (error) {
+        const condition = conditionOf(error);
         // On a busy server the statement takes too long.
-        if (conditionOf(error) !== 'query_canceled' || atMost === 1) throw error;
-        atMost = Math.ceil(atMost / 4);
+        if (condition === 'query_canceled' && atMost > 1) atMost = Math.ceil(atMost / 4);
+        else if (condition !== 'lock_not_available' || --lockTries === 0) throw error;
         return 1;
       }
     });
