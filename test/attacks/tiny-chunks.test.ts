@@ -59,6 +59,28 @@ suite('eight clients that send one byte per chunk', () => {
     });
   }
 
+  test('clients that send chunks just long enough to be joined take a part of the processor, and others are answered', async (context) => {
+    const head = `POST /api/v1/table/tiny/upload/json HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const sockets: Socket[] = [];
+    for (let n = 0; n < clients; n++) {
+      const socket = await openSocket(service.url);
+      sockets.push(socket);
+      socket.on('error', () => {});
+      socket.write(head + '4\r\n    \r\n'.repeat(400_000));
+    }
+    const [since, before] = [performance.now(), service.processorMs() ?? 0];
+    let answered = 0;
+    while (performance.now() - since < 5000) {
+      assert.equal((await service.get('/healthz')).status, 200);
+      answered++;
+      await sleep(20);
+    }
+    const share = ((service.processorMs() ?? 0) - before) / (performance.now() - since);
+    context.diagnostic(`${Math.round(share * 100)} % of the processor, ${answered} other answers`);
+    for (const socket of sockets) socket.destroy();
+    assert.ok(share < 0.6, `${share} of the processor`);
+  });
+
   test('eight clients that send one byte per chunk get the reason in the answer', async () => {
     const socket = await openSocket(service.url);
     const head = `POST /api/v1/table/tiny HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -102,6 +124,20 @@ suite('ordinary bodies in small chunks', () => {
     });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     assert.equal(answer.body.load.rows, 500);
+  });
+
+  test('short lines that are sent one by one, faster than they are read, are joined', async () => {
+    const socket = await openSocket(service.url);
+    const received: Buffer[] = [];
+    socket.on('data', (data: Buffer) => received.push(data));
+    const head = `POST /api/v1/table/by_line/upload/excel HTTP/1.1\r\nHost: test\r\nContent-Type: multipart/form-data; boundary=b\r\nConnection: close\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const lines = Array.from({ length: 60_000 }, (_, n) => chunk(`${n}\n`)).join('');
+    const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nnumber\n';
+    socket.write(`${head}${chunk(part)}${lines}${chunk('\r\n--b--\r\n')}0\r\n\r\n`);
+    await once(socket, 'close');
+    const answer = parseAnswer(Buffer.concat(received).toString());
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, 60_000);
   });
 
   test('short and long rows that are sent one by one arrive in order', async () => {
