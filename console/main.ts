@@ -61,8 +61,7 @@ function doByItself(): void {
 }
 
 function draw(state: State): void {
-  const hasLoad = keptLoad() !== undefined;
-  render(program?.app(state, actions) ?? startView(state, actions, hasLoad), page);
+  render(program?.app(state, actions) ?? startView(state, actions, keptLoad() !== undefined), page);
   steps.note();
   if (actions !== lateActions) doByItself();
   const step = shownStep(state);
