@@ -24,6 +24,18 @@ export function sheetsWithTables({ sheets }: Pick<Inspection, 'sheets'>): Inspec
   return loadable.length < 2 ? loadable : loadable.filter(({ table }) => table !== undefined);
 }
 
+/** Returns how many tables the columns step offers to load together: those of all sheets, or of all chosen files. 0: it offers none. */
+export function offeredTogether({ file, inspection, together, isTargetChosen }: State): number {
+  if (inspection.is !== 'ready' || isTargetChosen || file?.link !== undefined) return 0;
+  const tables = together.is === 'ready' ? includedParts(together.value) : sheetsWithTables(inspection.value);
+  return tables.length < 2 ? 0 : tables.length;
+}
+
+/** Returns whether to load all sheets together is the main way: the user has not yet chosen this sheet alone, and no saved settings are for it. */
+export function isTogetherFirst(state: State): boolean {
+  return offeredTogether(state) > 0 && state.together.is === 'none' && state.usedProfile.is === 'none';
+}
+
 /** Returns the parts of a workbook or a text file. @param isOnly no other file is loaded with it */
 export function partsOf(file: ChosenFile, index: number, inspection: Inspection, isOnly: boolean): Part[] {
   const included = sheetsWithTables(inspection);

@@ -90,6 +90,28 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       await page.getByRole('heading', { name: 'stock' }).waitFor();
     }));
 
+  test('for a workbook with several tables the main button loads all of them, and one sheet alone is said to be only that sheet', () =>
+    service.inPage(
+      async (page) => {
+        await choose(page, 'shelves.xlsx', bookOf(shop));
+        await page.getByText('This file has 3 tables.').waitFor();
+        const all = page.getByRole('button', { name: 'Load all 3 as 3 tables, together' });
+        const main = page.locator('.columns-step .button.main');
+        const single = page.getByRole('button', { name: 'Load only this sheet into shelves' });
+        await single.waitFor();
+        assert.deepEqual(await main.allInnerTexts(), await all.allInnerTexts());
+        await isAccessible(page, 'a workbook with several tables');
+        await isNotWiderThanTheScreen(page);
+        await single.click();
+        await page.getByRole('heading', { name: 'Loaded', exact: true, level: 1 }).waitFor();
+        await press(page, 'Load another file');
+        await choose(page, 'shelf.xlsx', bookOf({ Shelf: shop.Stock! }));
+        await page.getByRole('button', { name: 'Load into shelf' }).waitFor();
+        assert.equal(await all.count(), 0);
+      },
+      { viewport: narrow },
+    ));
+
   test('one sheet with a wrong cell: nothing is loaded, and the cell is named at its sheet, which can be left out', () =>
     service.inPage(
       async (page) => {

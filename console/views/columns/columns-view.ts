@@ -6,7 +6,7 @@ import { originOf } from '../../derived/file.ts';
 import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
 import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
-import { includedParts, sheetsWithTables } from '../../derived/together.ts';
+import { isTogetherFirst, offeredTogether } from '../../derived/together.ts';
 import { plural } from '../../derived/words.ts';
 import { yesNoHint } from '../../derived/yes-no.ts';
 import type { Failure, Warning } from '../../failure.ts';
@@ -48,16 +48,24 @@ export function columnsView(state: State, actions: Actions): VNode {
 
 /** Offers to load all sheets, or all chosen files, as one table each. */
 function togetherOffer(state: State, inspection: Inspection, actions: Actions): Child {
-  const { file, together, isTargetChosen } = state;
-  const count =
-    together.is === 'ready' ? includedParts(together.value).length : sheetsWithTables(inspection).length;
-  if (count < 2 || isTargetChosen || file?.link !== undefined) return null;
-  return h('p', { class: 'together-offer' }, [
-    button(`Load all ${count} as ${count} tables, together`, () => void actions.openTogether(), {
-      id: 'together',
-    }),
-    h('span', { class: 'dim' }, ' or load this one alone below.'),
+  const count = offeredTogether(state);
+  if (count === 0) return null;
+  const { sheet } = inspection;
+  const isFirst = isTogetherFirst(state);
+  return h('div', { class: `together-offer${isFirst ? ' notice good' : ''}` }, [
+    isFirst && h('p', { class: 'notice-title' }, `This file has ${count} tables.`),
+    h('div', { class: 'notice-actions' }, [
+      togetherButton(count, actions, { kind: isFirst ? 'main' : 'plain', id: 'together' }),
+      h('span', { class: 'dim' }, [
+        ' Shown below ',
+        sheet === '' ? 'is this one alone.' : ['is only ', data(sheet), '.'],
+      ]),
+    ]),
   ]);
+}
+
+function togetherButton(count: number, actions: Actions, options: Parameters<typeof button>[2]): VNode {
+  return button(`Load all ${count} as ${count} tables, together`, () => void actions.openTogether(), options);
 }
 
 /** A file that cannot be read at the chosen place may have its table elsewhere, so the user can change the place. */
@@ -159,6 +167,9 @@ function names(all: string[]): VNode {
 function actionBar(state: State, actions: Actions): VNode {
   const [fault] = planFaults(state);
   const { words, button: main } = nextStep(state);
+  const isTogether = isTogetherFirst(state);
+  const kind = isTogether ? 'plain' : 'main';
+  const only = isTogether ? 'Load only this sheet into ' : 'Load into ';
   return h('div', { class: 'action-bar' }, [
     h('div', { class: 'action-text', role: 'status' }, [
       state.isReadAgain
@@ -170,13 +181,14 @@ function actionBar(state: State, actions: Actions): VNode {
     button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
     button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
     main === 'Load' &&
-      button(['Load into ', data(shortened(state.target.table))], actions.load, { kind: 'main', id: 'load' }),
+      button([only, data(shortened(state.target.table))], actions.load, { kind, id: 'load' }),
     // This button keeps its place when the other one appears, so that a click for the check never begins a load.
     button(main === 'Load' ? 'Check' : main, actions.showCheck, {
-      kind: main === 'Load' ? 'plain' : 'main',
+      kind: main === 'Load' ? 'plain' : kind,
       // While the file is read again, the check waits: a field that changes the reading must not make a click on the button lost.
       disabled: fault !== undefined,
       id: 'check',
     }),
+    isTogether && togetherButton(offeredTogether(state), actions, { kind: 'main' }),
   ]);
 }
