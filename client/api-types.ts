@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 9d00fa628a633312e8f436c7bf38191a68026f79faa3a95913811f13d72c4ebf.
+// The structure of the OpenAPI document has the SHA-256 4ed74c5954420d6ddc86ddf6866fab8f908bbee021f87f0692147a0881017c73.
 
 export interface paths {
   '/healthz': {
@@ -1972,6 +1972,12 @@ export interface components {
       parts?: {
         schema: string;
         name: string;
+        /** @description The name of its file. Absent: none was sent, or it has not arrived. */
+        file?: string;
+        /** @description The sheet that the plan names. */
+        sheet?: string;
+        /** @description The file in the zip file that the plan names. */
+        file_in_zip?: string;
       }[];
       dry_run: boolean;
       subject: string | null;
@@ -2341,6 +2347,12 @@ export interface components {
       parts?: {
         schema: string;
         name: string;
+        /** @description The name of its file. Absent: none was sent, or it has not arrived. */
+        file?: string;
+        /** @description The sheet that the plan names. */
+        sheet?: string;
+        /** @description The file in the zip file that the plan names. */
+        file_in_zip?: string;
       }[];
       dry_run: boolean;
       subject: string | null;

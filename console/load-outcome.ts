@@ -38,6 +38,9 @@ export interface LoadResult {
   load: Omit<LoadedTable['load'], 'format'>;
 }
 
+/** A table of a load of several tables, with its file, as the record has it. */
+export type LoadedPart = NonNullable<Load['parts']>[number];
+
 /** What the page shows of a load of several tables that succeeded. */
 export interface TablesResult {
   tables: {
@@ -45,6 +48,8 @@ export interface TablesResult {
     /** undefined: the service has not stored the answer. */
     change?: LoadedTables['tables'][number]['change'];
     load?: LoadedTables['tables'][number]['load'];
+    /** From which file it was loaded; undefined: the service keeps no records. */
+    origin?: LoadedPart | undefined;
   }[];
   load: Pick<LoadedTables['load'], 'rows' | 'duration_ms'>;
 }
@@ -109,9 +114,13 @@ export function resultIn(record: Load): LoadResult {
 /** Returns the result of a committed load of several tables, like `resultIn`. */
 export function tablesIn(record: Load): TablesResult {
   const answer = resultOf(record);
-  if (answer && 'tables' in answer) return answer;
   const { parts = [record.table], rows_read: rows } = record;
-  const tables = parts.map(({ schema, name }) => ({ table: { schema, name, columns: [] } }));
+  if (answer && 'tables' in answer) {
+    return { ...answer, tables: answer.tables.map((one, index) => ({ ...one, origin: parts[index] })) };
+  }
+  const tables = parts.map((origin) => {
+    return { table: { schema: origin.schema, name: origin.name, columns: [] }, origin };
+  });
   return { tables, load: { rows, duration_ms: durationOf(record) } };
 }
 

@@ -10,6 +10,7 @@ import {
   obstructedPart,
   partsOf,
   partsOfZip,
+  planInWords,
   plannedBytes,
   planText,
   readingOfPart,
@@ -140,7 +141,7 @@ export async function loadTogether(page: Page): Promise<void> {
   const expected = parts.reduce((sum, { rows = Number.NaN }) => sum + rows, 0);
   const facts = {
     isOfParts: true,
-    fileName: plural(parts.length, 'table'),
+    fileName: planInWords(togetherFiles, parts),
     fileBytes: plannedBytes(togetherFiles, together.value),
     expectedRows: Number.isNaN(expected) ? undefined : expected,
   };

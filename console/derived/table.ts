@@ -71,9 +71,24 @@ function sortValue(
 
 /** Returns the loads whose table, file or person has the text. */
 export function shownLoads(loads: ListedLoad[], { text }: Pick<LoadFilter, 'text'>): ListedLoad[] {
-  return loads.filter(({ table: { schema, name }, file, subject }) =>
-    [`${schema}.${name}`, file, subject].some((part) => part != null && hasText(part, text)),
+  return loads.filter((load) =>
+    [
+      ...(load.parts ?? [load.table]).map(({ schema, name }) => `${schema}.${name}`),
+      ...filesOf(load),
+      load.subject ?? '',
+    ].some((part) => hasText(part, text)),
   );
+}
+
+function filesOf({ file, parts }: Pick<ListedLoad, 'file' | 'parts'>): string[] {
+  const files = parts?.map((part) => part.file) ?? [file];
+  return [...new Set(files)].filter((one) => one != null);
+}
+
+/** Names the file of a load, or the first of several; undefined: there is none. */
+export function filesInWords(load: Pick<ListedLoad, 'file' | 'parts'>): string | undefined {
+  const [first, ...others] = filesOf(load);
+  return first !== undefined && others.length > 0 ? `${first} and ${others.length} more` : first;
 }
 
 function hasText(text: string, part: string): boolean {

@@ -195,6 +195,13 @@ export function planText({ togetherFiles, together }: Pick<State, 'togetherFiles
   return toJson(planOf(togetherFiles, together.value).tables);
 }
 
+/** Says how many tables are loaded, and from which file. */
+export function planInWords(files: ChosenFile[], parts: Part[]): string {
+  const [first = '', ...others] = new Set(parts.map(({ file }) => files[file]!.name));
+  const more = others.length > 0 ? ` and ${plural(others.length, 'other file')}` : '';
+  return `${plural(parts.length, 'table')} from ${first}${more}`;
+}
+
 /** Returns the bytes of the files that are sent. */
 export function plannedBytes(files: ChosenFile[], together: Together): number {
   return Object.values(planOf(files, together).files).reduce((sum, { bytes = 0 }) => sum + bytes, 0);

@@ -4,7 +4,7 @@ import { hasEnded, type ListedLoad, type Load, type Problem } from '../../client
 import type { Actions } from '../actions/create-actions.ts';
 import { isRunning } from '../derived/load.ts';
 import { hashOf } from '../derived/routes.ts';
-import { shownLoads } from '../derived/table.ts';
+import { filesInWords, shownLoads } from '../derived/table.ts';
 import { agoInWords, countInWords, plural, sizeInWords, timeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import { endOf, type LoadResult } from '../load-outcome.ts';
@@ -94,6 +94,7 @@ function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean },
 }
 
 function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }: ListedLoad): VNode {
+  const files = filesInWords(load);
   const problems = load.problems_found > 0 ? `, ${plural(load.problems_found, 'problem')}` : '';
   const facts = `${isCheck ? 'check, ' : ''}${plural(load.rows_read, 'row')}${problems}`;
   return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id }) }, [
@@ -103,7 +104,7 @@ function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }
       data(table.name),
       load.parts && ` and ${load.parts.length - 1} more`,
     ]),
-    h('span', { class: 'dim list-comment' }, [load.file !== null && [data(load.file), ', '], facts]),
+    h('span', { class: 'dim list-comment' }, [files !== undefined && [data(files), ', '], facts]),
     h('span', { class: 'list-person' }, load.subject === null ? '' : data(load.subject)),
     h('span', { class: 'list-number', title: moment(at) }, agoInWords(at)),
   ]);
@@ -130,13 +131,16 @@ function loadDetails(state: State, load: Load, actions: Actions): Child[] {
     | null
     | undefined;
   const errors = body?.errors ?? [];
+  const files = filesInWords(load);
   return [
     h('p', { class: 'crumb' }, h('a', { href: hashOf({ page: 'loads' }) }, 'Loads')),
     h('div', { class: 'title-row' }, [
       h(
         'h1',
         null,
-        load.parts ? plural(load.parts.length, 'table') : data(load.file ?? `${table.schema}.${table.name}`),
+        load.parts
+          ? [plural(load.parts.length, 'table'), files !== undefined && [' from ', data(files)]]
+          : data(load.file ?? `${table.schema}.${table.name}`),
       ),
       stateMark(load.state),
       load.dry_run && h('span', { class: 'dim' }, 'check only'),

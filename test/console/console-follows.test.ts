@@ -36,6 +36,7 @@ import { hashOf, routeOf } from '../../console/derived/routes.ts';
 import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../../console/derived/session.ts';
 import { canShow, shownStep } from '../../console/derived/steps.ts';
 import {
+  filesInWords,
   loadTimes,
   nextSort,
   orderOf,
@@ -875,6 +876,10 @@ test('loads are found by table, file and person', () => {
   for (const text of ['', 'ORDERS', 'sales.o', 'may.x'])
     assert.equal(shownLoads([load], { text }).length, 1, text);
   assert.equal(shownLoads([load], { text: 'june' }).length, 0);
+  const part = (name: string, file: string) => ({ schema: 'shop', name, file });
+  const joint = { ...load, file: null, parts: [part('a', 'A.csv'), part('b', 'B.csv'), part('c', 'B.csv')] };
+  assert.equal(filesInWords(joint), 'A.csv and 1 more');
+  assert.equal(shownLoads([joint], { text: 'b.csv' }).length, 1);
 });
 
 test('a column sorts upwards, downwards and not, and its name is escaped', () => {

@@ -153,6 +153,12 @@ test('the sheets of a workbook become tables', async () => {
     names.map((name) => [name, []]),
   );
   assert.deepEqual(await service.rows('SELECT a FROM three'), [{ a: '2' }]);
+  const { body } = await service.get(`/api/v1/loads/${answer.body.load.id}`);
+  assert.deepEqual(
+    body.parts.map(({ file, sheet }: Found) => [file, sheet]),
+    names.map((name) => ['book.csv', name]),
+  );
+  assert.equal(body.file, 'book.csv');
 });
 
 test('existing tables are appended to, emptied and replaced, also if they refer to each other', async () => {
@@ -243,8 +249,12 @@ test('the load is recorded once, with its tables, and each table has its events'
   const id = answer.headers.get('load-id');
   assert.equal(answer.body.load.id, id);
   const { body } = await service.get(`/api/v1/loads/${id}`);
-  const names = ['orders', 'customers'].map((name) => ({ schema: 'public', name }));
-  assert.deepEqual([body.state, body.operation, body.parts], ['committed', 'load-tables', names]);
+  const parts = [
+    { schema: 'public', name: 'orders', file: 'o.csv' },
+    { schema: 'public', name: 'customers', file: 'c.csv' },
+  ];
+  assert.deepEqual([body.state, body.operation, body.parts], ['committed', 'load-tables', parts]);
+  assert.equal(body.file, null);
   assert.deepEqual(body.answer.body, answer.body);
   assert.equal(body.rows_read, 2);
   const list = async (query: string) =>
@@ -389,8 +399,12 @@ test('an asynchronous load of several tables is answered with 202, and a key loa
     accepted.body.parts.map(({ name }: Found) => name),
     ['orders', 'customers'],
   );
-  const { state, answer } = await endOf(service, accepted.body.id);
+  const { state, answer, parts } = await endOf(service, accepted.body.id);
   assert.deepEqual([state, answer.status, answer.body.load.rows], ['committed', 201, 2]);
+  assert.deepEqual(
+    parts.map(({ file }: Found) => file),
+    ['o.csv', 'c.csv'],
+  );
   const again = await load(plan, files, '', headers);
   assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [202, 'true']);
   const other = await load(plan, { ...files, c: 'id,name\n7,Bob\n' }, '', headers);

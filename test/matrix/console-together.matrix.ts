@@ -236,9 +236,12 @@ describe('several tables in the console', { skip: noBrowser }, () => {
         { name: '2026/rivers.csv' },
         { name: '2026/lakes.csv' },
       ]);
+      await part(page, 'public.lakes').getByText('from water.zip, 2026/lakes.csv').waitFor();
       await page.getByRole('link', { name: 'Loads', exact: true }).click();
-      await page.locator('a.list-row', { hasText: 'rivers and 1 more' }).click();
+      await page.locator('a.list-row', { hasText: /rivers and 1 more[\s\S]*water\.zip/ }).click();
+      await page.getByRole('heading', { name: '2 tables from water.zip' }).waitFor();
       await page.getByRole('link', { name: 'public.lakes' }).waitFor();
+      await part(page, 'public.lakes').getByText('from water.zip, 2026/lakes.csv').waitFor();
       await isAccessible(page, 'the page of a load of several tables');
     }));
 

@@ -6,8 +6,7 @@ import { isOpen } from '../../derived/warnings.ts';
 import { plural } from '../../derived/words.ts';
 import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
-import type { TablesResult } from '../../load-outcome.ts';
-import type { TableName } from '../../state.ts';
+import type { LoadedPart, TablesResult } from '../../load-outcome.ts';
 import { type Child, data } from '../parts.ts';
 import { foundProblems, foundWarnings } from './found.ts';
 
@@ -21,8 +20,8 @@ const changeWords: Record<string, string> = {
 /** @param isCheck true: nothing was changed */
 export function loadedTables({ tables }: TablesResult, isCheck = false): VNode {
   return tableList(
-    tables.map(({ table, change, load }) => [
-      table,
+    tables.map(({ table, change, load, origin }) => [
+      origin ?? table,
       [
         load &&
           h('span', null, `${plural(load.rows + load.updated, 'row')}${isCheck ? ' would be loaded' : ''}`),
@@ -34,20 +33,32 @@ export function loadedTables({ tables }: TablesResult, isCheck = false): VNode {
 }
 
 /** The tables of a load that has loaded nothing, each with its problems. */
-export function refusedTables(tables: TableName[], failure: Failure | undefined): VNode {
+export function refusedTables(tables: LoadedPart[], failure: Failure | undefined): VNode {
   const outcomes = partOutcomes({ result: undefined, failure }, tables.length);
   return tableList(tables.map((table, index) => [table, foundProblems(outcomes[index]!)]));
 }
 
-function tableList(tables: (readonly [TableName, Child])[]): VNode {
+function tableList(tables: (readonly [LoadedPart, Child])[]): VNode {
   return h('ul', { class: 'tables-together', 'aria-label': 'Tables' }, [
-    tables.map(([{ schema, name }, about]) =>
+    tables.map(([{ schema, name, ...origin }, about]) =>
       h('li', { class: 'card together-part' }, [
         h('div', { class: 'part-head' }, [
           h('a', { href: hashOf({ page: 'table', schema, name }) }, data(`${schema}.${name}`)),
+          originWords(origin),
           about,
         ]),
       ]),
     ),
+  ]);
+}
+
+/** Says from which file, and which sheet or file in it, a table was loaded. */
+function originWords({ file, sheet, file_in_zip: inZip }: Omit<LoadedPart, 'schema' | 'name'>): Child {
+  if (file === undefined) return null;
+  return h('span', { class: 'dim' }, [
+    'from ',
+    data(file),
+    sheet !== undefined && [', sheet ', data(sheet)],
+    inZip !== undefined && [', ', data(inZip)],
   ]);
 }

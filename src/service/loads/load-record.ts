@@ -10,11 +10,21 @@ export interface LoadedInto {
   table: string;
 }
 
+/** A table of a load of several tables. */
+export interface LoadedPart extends LoadedInto {
+  /** The name of its file, without folders; undefined: none was sent, or it has not arrived. */
+  file?: string | undefined;
+  /** The sheet of the file, as the plan names it. */
+  sheet?: string | undefined;
+  /** The file in the zip file, as the plan names it. */
+  fileInZip?: string | undefined;
+}
+
 /** What is known of a load when it begins. */
 export interface LoadFacts extends LoadedInto {
   operation: 'upload-json' | 'upload-excel' | 'load-tables';
   /** All tables of the plan, in its order, if the load has several; `schema` and `table` are those of the first one. */
-  parts?: LoadedInto[] | undefined;
+  parts?: LoadedPart[] | undefined;
   dryRun: boolean;
   /** Identifies the caller. Most tokens may see only the loads of their own caller. */
   owner: Buffer;

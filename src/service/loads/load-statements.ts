@@ -6,7 +6,13 @@ import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { storeEvents } from '../events/outbox.ts';
 import { eventsOfEnd } from './load-events.ts';
-import { type KeptAnswer, type LoadFacts, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
+import {
+  type KeptAnswer,
+  type LoadedPart,
+  type LoadFacts,
+  type LoadSnapshot,
+  maxKeptAnswerBytes,
+} from './load-record.ts';
 import type { LoadState } from './load-state.ts';
 import { hasRenewed } from './process-statements.ts';
 import { firstUuidV7At } from './uuid-v7.ts';
@@ -50,9 +56,7 @@ const columns = {
 
 /** The columns that are written only once. */
 const fixed =
-  'id operation table_schema table_name dry_run owner subject role profile parameters parts created_at'.split(
-    ' ',
-  );
+  'id operation table_schema table_name dry_run owner subject role profile parameters created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
@@ -85,7 +89,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     role: facts.role,
     profile: facts.profile,
     parameters: hasNul(facts.parameters) ? undefined : facts.parameters,
-    parts: facts.parts,
+    parts: facts.parts?.map(storablePart),
     process: snapshot.process,
     bytes_expected: facts.bytesExpected,
     bytes_received: snapshot.bytesReceived,
@@ -103,19 +107,27 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     changes_stored: snapshot.changes?.count,
     change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),
-    file_name: storable(snapshot.fileName?.slice(0, maxFileName)),
+    file_name: nameOf(snapshot.fileName),
     faulty_rows: snapshot.stored?.rows,
     faulty_row_bytes: snapshot.stored?.rowBytes,
     answer_body: body && asBytea(body),
   };
 }
 
+function storablePart({ file, sheet, fileInZip, ...table }: LoadedPart): LoadedPart {
+  return { ...table, file: nameOf(file), sheet: nameOf(sheet), fileInZip: nameOf(fileInZip) };
+}
+
 function hasNul(value: unknown): boolean {
   return JSON.stringify(value)?.includes('\\u0000') === true;
 }
 
-/** The most characters of the name of a file that are stored. */
-const maxFileName = 500;
+/** The most characters of the name of a file or a sheet that are stored. */
+const maxName = 500;
+
+function nameOf(text: string | undefined): string | undefined {
+  return storable(text?.slice(0, maxName));
+}
 
 /** PostgreSQL stores neither NUL nor half of a surrogate pair. */
 function storable(text: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 /** A load as a caller sees it. */
 import type { RowCounts } from '../../engine/loading/request/row-change.ts';
 import type { UsedProfile } from '../profiles/profile.ts';
-import type { KeptAnswer, LoadedInto, LoadFacts } from './load-record.ts';
+import type { KeptAnswer, LoadedPart, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 
@@ -18,7 +18,7 @@ export interface LoadView {
   /** undefined: they were not read. null: they are not known. */
   parameters?: Record<string, unknown> | null;
   /** The tables of the plan; null: the load has only one table. */
-  parts: LoadedInto[] | null;
+  parts: LoadedPart[] | null;
   bytesExpected: number | null;
   bytesReceived: number;
   rowsRead: number;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { optionalText } from '../../../engine/tables/name-schemas.ts';
-import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { KeptAnswer, LoadedPart } from '../../loads/load-record.ts';
 import { loadStates } from '../../loads/load-state.ts';
 import type { Visible } from '../../loads/load-statements.ts';
 import type { LoadView } from '../../loads/load-view.ts';
@@ -50,9 +50,15 @@ const members = {
   operation: Type.String({ examples: ['upload-json', 'upload-excel', 'load-tables'] }),
   table: Type.Object(tableName, { description: 'The table; of several tables the first one.' }),
   parts: Type.Optional(
-    Type.Array(Type.Object(tableName), {
-      description: 'All tables of a load of several tables, in the order of its plan.',
-    }),
+    Type.Array(
+      Type.Object({
+        ...tableName,
+        file: optionalText('The name of its file. Absent: none was sent, or it has not arrived.'),
+        sheet: optionalText('The sheet that the plan names.'),
+        file_in_zip: optionalText('The file in the zip file that the plan names.'),
+      }),
+      { description: 'All tables of a load of several tables, in the order of its plan.' },
+    ),
   ),
   dry_run: Type.Boolean(),
   subject: nullable(Type.String({ description: 'The subject of the access token.' })),
@@ -97,7 +103,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     state: view.state,
     operation: view.operation,
     table: { schema: view.schema, name: view.table },
-    ...(view.parts && { parts: view.parts.map(({ schema, table }) => ({ schema, name: table })) }),
+    ...(view.parts && { parts: view.parts.map(shownPart) }),
     dry_run: view.dryRun,
     subject: view.subject,
     ...(view.profile && { profile: view.profile }),
@@ -116,6 +122,10 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
       answer: view.answer && shownAnswer(view.answer),
     }),
   };
+}
+
+function shownPart({ table: name, fileInZip, ...part }: LoadedPart): object {
+  return { ...part, name, file_in_zip: fileInZip };
 }
 
 function shownAnswer({ status, headers, body }: KeptAnswer): object {

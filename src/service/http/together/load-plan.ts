@@ -132,6 +132,7 @@ async function loadPlan(context: HttpContext, upload: Upload, keeper: AnswerKeep
   const answer = await line.use({ caller }, signal, async () => {
     const since = performance.now();
     const { parts, files } = await receivePlan(context, body, signal);
+    noteFiles(run, parts, files);
     try {
       return await loadParts(context, upload, keeper, { parts, files, since });
     } finally {
@@ -141,6 +142,21 @@ async function loadPlan(context: HttpContext, upload: Upload, keeper: AnswerKeep
   if (query.dry_run) await keeper.keep(answer);
   await context.records.uploads.end(run, query.dry_run ? 'checked' : 'committed', answer);
   return answer;
+}
+
+/** Notes the file of each table for the record of the load, and the only file of all for lists of loads. */
+function noteFiles(run: Upload['run'], parts: PlannedPart[], { names }: PlanFiles): void {
+  run.facts.parts = parts.map(({ schema, name: table, file, query }) => {
+    return {
+      schema,
+      table,
+      file: names.get(file) || undefined,
+      sheet: query.sheet,
+      fileInZip: query.file_in_zip,
+    };
+  });
+  const [file] = names.values();
+  if (names.size === 1) run.fileName = file || undefined;
 }
 
 async function receivePlan(
