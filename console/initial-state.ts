@@ -62,6 +62,7 @@ export function emptyWork() {
     profiles: [],
     mayUseProfile: false,
     usedProfile: { is: 'none' },
+    alike: { is: 'none' },
     types: [],
     rows: noRules,
     corrections: [],

@@ -53,6 +53,7 @@ async function begin(module: typeof import('./program.ts')): Promise<Actions> {
 /** Does what the page does without being asked. */
 function doByItself(): void {
   actions.useFitting();
+  actions.findAlike();
   clearTimeout(pause);
   pause = setTimeout(() => {
     actions.checkAlone();

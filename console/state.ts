@@ -98,6 +98,8 @@ export interface State {
   remembered: Settings[];
   /** true: the file is new, and the user has chosen nothing for it, so the page may use settings that fit it. */
   mayUseProfile: boolean;
+  /** The existing table that has a similar name and the columns of the new file; null: there is none. */
+  alike: Remote<string | null>;
   savedProfile: Remote<true>;
   /** The name of the settings that are used for the file; an empty text: those of the last load of a file with its header. */
   usedProfile: Remote<string>;
@@ -403,6 +405,12 @@ export interface Part {
   isIncluded: boolean;
   table: string;
   ifExists: Target['ifExists'];
+  /** The columns of the file, as the check of a new table has found them; empty: they are not known. */
+  headers: string[];
+  /** An existing table with the same columns, to which the rows may belong. */
+  alike: string | undefined;
+  /** The saved settings with which it is read; their name is undefined if they are those of an earlier load. */
+  settings: { name: string | undefined; parameters: Record<string, string> } | undefined;
   /** The columns that the last check has found. */
   found: { name: string; type: string }[];
   /** The columns that refer to another table of the load. */

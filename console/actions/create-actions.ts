@@ -15,6 +15,7 @@ import * as download from './download.ts';
 import * as faultyRows from './faulty-rows.ts';
 import * as file from './file.ts';
 import * as followLoad from './follow-load.ts';
+import * as homes from './homes.ts';
 import * as load from './load.ts';
 import { createPage, type Page } from './page.ts';
 import * as pages from './pages.ts';
@@ -46,6 +47,7 @@ const steps = {
   ...changes,
   ...faultyRows,
   ...profiles,
+  ...homes,
   ...together,
 };
 

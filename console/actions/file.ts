@@ -36,7 +36,15 @@ export function openFile(
 }
 
 export function forgetFile(page: Page): void {
-  for (const key of ['inspection', 'top', 'check', 'usedProfile', 'together', 'togetherCheck'] as const)
+  for (const key of [
+    'inspection',
+    'top',
+    'check',
+    'usedProfile',
+    'alike',
+    'together',
+    'togetherCheck',
+  ] as const)
     page.stop(key);
   forgetKeptLoad();
   page.set({ ...emptyWork(), load: undefined });

@@ -1,7 +1,8 @@
 /** Step 4: follows a load until it has ended, even a load that this browser tab started before the page was reloaded. */
 import { type Load, ProblemError } from '../../client/client.ts';
+import { settingsOfParts } from '../derived/homes.ts';
 import { type KeptLoad, newLoad } from '../derived/load.ts';
-import { remembered } from '../derived/profiles.ts';
+import { remembered, withNewer } from '../derived/profiles.ts';
 import { plural } from '../derived/words.ts';
 import { type Failure, failureFrom } from '../failure.ts';
 import { type Ended, endOf, type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
@@ -71,8 +72,12 @@ export async function endLoad(page: Page, end: Ended): Promise<void> {
   // The check was made before this load changed the table. Another load of the file needs a new check.
   page.set({ check: { is: 'none' }, checkedRequest: undefined, shownProblem: undefined });
   page.set({ togetherCheck: { is: 'none' }, checkedPlan: undefined, tables: { is: 'none' } });
-  if (end.is === 'tables-loaded')
+  if (end.is === 'tables-loaded') {
+    page.set(({ remembered, together }) =>
+      together.is === 'ready' ? { remembered: withNewer(remembered, settingsOfParts(together.value)) } : {},
+    );
     return stopWaiting(page, end, `The rows are in ${plural(end.result.tables.length, 'table')}.`);
+  }
   if (page.state.file !== undefined) page.set((state) => ({ remembered: remembered(state) }));
   const { schema, name } = end.result.table;
   stopWaiting(page, end, `The rows are in the table ${schema}.${name}.`);

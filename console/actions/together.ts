@@ -23,9 +23,10 @@ import { failureFrom } from '../failure.ts';
 import { namesInZip } from '../file/names-in-zip.ts';
 import { tablesIn } from '../load-outcome.ts';
 import type { ChosenFile, Part, TablesChecked, Together } from '../state.ts';
-import { lookUpTables, showStep } from './columns.ts';
+import { lookUpTables, readProfiles, showStep } from './columns.ts';
 import { sendDry } from './dry-run.ts';
 import { forgetFile, inspect, openFile } from './file.ts';
+import { findHomes } from './homes.ts';
 import { sendAndFollow } from './load.ts';
 import type { Page } from './page.ts';
 import { wasStopped } from './requests.ts';
@@ -52,6 +53,7 @@ export async function openTogether(page: Page, files?: ChosenFile[]): Promise<vo
   });
   if (!isRead) return;
   page.say(`${plural(chosen.length, 'file was', 'files were')} read.`);
+  readProfiles(page);
   await lookUpTables(page);
 }
 
@@ -114,6 +116,7 @@ export async function checkTogether(page: Page): Promise<void> {
   if (!isDone || found.is !== 'ready') return;
   const { result } = found.value;
   if (result) changeTogether(page, (together) => ({ parts: withFound(together, result) }));
+  if (result) findHomes(page);
   page.say(result ? 'No problems were found.' : 'The check has found problems.');
 }
 

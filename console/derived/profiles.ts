@@ -24,13 +24,22 @@ const maxRemembered = 20;
 
 /** Returns the settings of earlier loads with those of this load. */
 export function remembered(state: State): Settings[] {
+  return withNewer(state.remembered, [settingsOf(state)]);
+}
+
+/** Returns settings with newer ones, which replace those for the same header. */
+export function withNewer(older: Settings[], newer: Settings[]): Settings[] {
+  const kept = older.filter((one) => !newer.some(({ headers }) => fitsHeader(one, headers ?? [])));
+  return [...newer, ...kept].slice(0, maxRemembered);
+}
+
+function settingsOf(state: State): Settings {
   const isOfNewTable = !keepsDefinition(state);
   const { parameters = {}, headers = [] } = profileOf(state);
   const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  const others = state.remembered.filter((one) => !fitsHeader(one, headers));
   // A table that was replaced gets the next rows, too: this button only adds.
   if (isOfNewTable) texts.if_exists = 'append';
-  return [{ headers, parameters: texts, isOfNewTable }, ...others].slice(0, maxRemembered);
+  return { headers, parameters: texts, isOfNewTable };
 }
 
 /** Returns the settings of the last load of a file with the header of the present one into another table than the chosen one. */

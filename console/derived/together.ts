@@ -1,5 +1,5 @@
 /** A load of several tables: its parts, which the page finds in the files, the plan that is sent, and what the check says about each part. */
-import type { PlanFile, PlanOptions, Problem } from '../../client/client.ts';
+import type { LoadQuery, PlanFile, PlanOptions, Problem } from '../../client/client.ts';
 import { toJson } from '../../client/exact-json.ts';
 import type { Warning } from '../failure.ts';
 import type { TablesResult } from '../load-outcome.ts';
@@ -98,6 +98,9 @@ const emptyPart: Part = {
   isIncluded: false,
   table: '',
   ifExists: 'fail',
+  headers: [],
+  alike: undefined,
+  settings: undefined,
   found: [],
   links: [],
 };
@@ -160,7 +163,7 @@ export function planOf(
       table: part.table,
       file: nameOfFile(part.file),
       ...withoutDefaults({ schema: together.schema, if_exists: part.ifExists }),
-      ...readingQuery(readingOfPart(part), 'spreadsheet'),
+      ...parametersOfPart(part),
       ...(definition && { definition }),
     };
   });
@@ -177,6 +180,14 @@ export function planOf(
 
 function nameOfFile(index: number): string {
   return `f${index + 1}`;
+}
+
+/** Returns the parameters with which the part is read. Settings have all of them but the place of the part in its file. */
+export function parametersOfPart(part: Part): LoadQuery {
+  const reading = readingQuery(readingOfPart(part), 'spreadsheet');
+  if (part.settings === undefined) return reading;
+  const { sheet, file_in_zip } = reading;
+  return { ...part.settings.parameters, ...(sheet && { sheet }), ...(file_in_zip && { file_in_zip }) };
 }
 
 /** Returns how the part is read: as the page reads a file about which the user has chosen nothing. */
@@ -270,6 +281,8 @@ export function withFound(together: Together, { tables }: TablesResult): Part[] 
   return together.parts.map((part) => {
     const { table, load } = tables[included.indexOf(part)] ?? {};
     if (table === undefined || load?.warnings.some(({ code }) => renaming.includes(code))) return part;
-    return { ...part, found: table.columns.map(({ name, type }) => ({ name, type })) };
+    const found = table.columns.map(({ name, type }) => ({ name, type }));
+    // An existing table may have columns that the file does not have.
+    return { ...part, found, ...(part.ifExists === 'fail' && { headers: found.map(({ name }) => name) }) };
   });
 }

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact';
 import type { ListedProfile } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
+import { alikeTable } from '../derived/homes.ts';
 import { fitsHeader, offeredSettings } from '../derived/profiles.ts';
 import { h } from '../h.ts';
 import { defaultOf } from '../parameters.ts';
@@ -61,7 +62,9 @@ export function profileFields(
 export function profileOffer(state: State, { header }: Inspection, actions: Actions): Child {
   const { profiles, usedProfile } = state;
   const offered = offeredSettings(state);
-  if (profiles.length === 0 && usedProfile.is === 'none' && offered === undefined) return null;
+  const alike = offered ? undefined : alikeTable(state);
+  if (alike === undefined && profiles.length === 0 && usedProfile.is === 'none' && offered === undefined)
+    return null;
   const fitting = profiles.filter((profile) => fitsHeader(profile, header));
   return h('div', { class: 'profiles' }, [
     usedProfile.is === 'failed' && failureBox(usedProfile.failure),
@@ -78,7 +81,9 @@ export function profileOffer(state: State, { header }: Inspection, actions: Acti
               ),
             ]),
           ])
-        : offered !== undefined && settingsOffer(offered, actions),
+        : offered !== undefined
+          ? settingsOffer(offered, actions)
+          : alike !== undefined && alikeOffer(state.target.schema, alike, actions),
     profiles.length > 0 &&
       h('details', { class: 'more' }, [
         h('summary', null, `Saved settings (${profiles.length})`),
@@ -114,6 +119,16 @@ function settingsOffer(settings: Settings, actions: Actions): VNode {
     h('p', null, 'A file with the same header was loaded before.'),
     h('div', { class: 'notice-actions' }, [
       button(['Add these rows to ', data(`${schema}.${table}`)], () => actions.useSettings(settings)),
+    ]),
+  ]);
+}
+
+function alikeOffer(schema: string, table: string, actions: Actions): VNode {
+  const name = `${schema}.${table}`;
+  return h('div', { class: 'notice good' }, [
+    h('p', null, ['The existing table ', data(name), ' has the columns of this file.']),
+    h('div', { class: 'notice-actions' }, [
+      button(['Add these rows to ', data(name)], () => actions.changeTarget({ table, ifExists: 'append' })),
     ]),
   ]);
 }

@@ -245,6 +245,105 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       await isAccessible(page, 'the page of a load of several tables');
     }));
 
+  /** Counts the clicks of a person. */
+  async function countClicks(page: Page): Promise<() => Promise<number>> {
+    await page.evaluate(
+      'window.clicks = 0; addEventListener("click", (event) => { window.clicks += Number(event.isTrusted); }, true)',
+    );
+    return () => page.evaluate<number>('window.clicks');
+  }
+
+  const monthOf = (month: string, ...names: string[]) =>
+    names.map((name, at) => ({
+      name: `${name}_${month}.csv`,
+      mimeType: '',
+      buffer: Buffer.from(`${name} no,day\n${at + 1},31/12/2024\n`),
+    }));
+
+  test('the files of the next month are added to the tables of the last one with two clicks, also in a new tab without saved settings', async () => {
+    const add = 'Add the rows to fees_may, pupils_may, rooms_may';
+    const next = async (page: Page, month: string) => {
+      const clicks = await countClicks(page);
+      await page.setInputFiles('#file', monthOf(month, 'fees', 'pupils', 'rooms'));
+      await press(page, add);
+      await page.getByText('Checked: 3 rows would be loaded into 3 tables.').waitFor();
+      await isAccessible(page, 'the next month');
+      await loadThem(page);
+      assert.equal(await clicks(), 2);
+    };
+    await service.inPage(async (page) => {
+      await page.setInputFiles('#file', monthOf('may', 'fees', 'pupils', 'rooms'));
+      await loadThem(page);
+      await press(page, 'Load other files');
+      await next(page, 'june');
+    });
+    await service.inPage((page) => next(page, 'july'));
+    const rows = await service.rows(
+      `SELECT "fees no" AS no FROM fees_may UNION ALL SELECT "pupils no" FROM pupils_may UNION ALL SELECT "rooms no" FROM rooms_may`,
+    );
+    assert.equal(
+      rows
+        .map(({ no }) => no)
+        .sort()
+        .join(''),
+      '111222333',
+    );
+    assert.equal((await tablesLike('fees.*')).length, 1);
+  });
+
+  test('the workbook of the next month has the same sheets, whose rows are added with the saved settings of their tables', async () => {
+    await service.rows(
+      'CREATE TABLE plants (name text, pieces bigint); CREATE TABLE pots (size text, pieces bigint)',
+    );
+    const profile = {
+      parameters: { table: 'plants', if_exists: 'append', null_values: '-' },
+      headers: ['name', 'pieces'],
+    };
+    await service.client.request('PUT', '/api/v1/profiles/monthly-plants', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(profile),
+    });
+    await service.inPage(async (page) => {
+      const clicks = await countClicks(page);
+      await openTogether(page, {
+        Plants: [
+          ['name', 'pieces'],
+          ['Rose', '-'],
+        ],
+        Pots: [
+          ['size', 'pieces'],
+          ['S', 1],
+        ],
+      });
+      await page.getByText('Saved settings are used: monthly-plants.').waitFor();
+      await press(page, 'Add the rows to plants, pots');
+      await part(page, 'Plants').getByText('It is read with the settings monthly-plants.').waitFor();
+      await loadThem(page);
+      assert.equal(await clicks(), 3);
+    });
+    assert.deepEqual(await service.rows('SELECT * FROM plants'), [{ name: 'Rose', pieces: null }]);
+  });
+
+  test('a file with the columns of an existing table is added to it with two clicks in a new tab', async () => {
+    await service.rows(
+      'CREATE TABLE wages_october (person text, wage bigint); CREATE TABLE wages_other (person text)',
+    );
+    await service.inPage(async (page) => {
+      const clicks = await countClicks(page);
+      await choose(page, 'wages_november.csv', 'person,wage\nAnn,7\n');
+      await page.getByText('The existing table public.wages_october has the columns of this file.').waitFor();
+      await press(page, 'Add these rows to public.wages_october');
+      await page.getByRole('button', { name: 'Load into wages_october' }).click();
+      await page.getByRole('heading', { name: 'Loaded', exact: true, level: 1 }).waitFor();
+      assert.equal(await clicks(), 2);
+      await press(page, 'Load another file');
+      await choose(page, 'wages_october.csv', 'person,wage\nBob,8\n');
+      await page.getByRole('button', { name: 'Load into wages_october' }).click();
+      await page.getByRole('heading', { name: 'Loaded', exact: true, level: 1 }).waitFor();
+    });
+    assert.equal((await service.rows('SELECT * FROM wages_october')).length, 2);
+  });
+
   test('a plan that is refused after its check says which table it was, and that nothing was loaded', () =>
     service.inPage(async (page) => {
       await openTogether(page, {

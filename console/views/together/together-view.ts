@@ -1,6 +1,7 @@
 /** The step in which several tables are chosen, checked and loaded together. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
+import { homesOf } from '../../derived/homes.ts';
 import { type Link, possibleLinks } from '../../derived/links.ts';
 import {
   includedParts,
@@ -77,6 +78,7 @@ function content(state: State, together: Together, actions: Actions): Child {
       '',
       'short',
     ),
+    homesOffer(state, together, actions),
     h('ul', { class: 'tables-together', 'aria-label': 'Tables' }, [
       together.parts.map((part, index) => {
         const outcome = outcomes?.[included.indexOf(part)];
@@ -89,6 +91,32 @@ function content(state: State, together: Together, actions: Actions): Child {
     checked?.failure && isOfNoPart && failureBox(checked.failure),
     actionBar(state, together, checked, actions),
   ];
+}
+
+const maxNamed = 3;
+
+/** Offers to add the rows to the existing tables to which they belong, all with one click. */
+function homesOffer(state: State, together: Together, actions: Actions): Child {
+  const homes = [...homesOf(state, together).values()];
+  if (homes.length === 0) return null;
+  const names = homes.map(({ table, ifExists }) =>
+    ifExists === 'append' ? table : `${table} (${ifExists === 'replace' ? 'replaced' : 'emptied first'})`,
+  );
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
+  const settings = new Set(homes.flatMap(({ settings }) => settings?.name ?? []));
+  return h('div', { class: 'notice good' }, [
+    h(
+      'p',
+      null,
+      `${plural(homes.length, 'table')} with these rows ${homes.length === 1 ? 'exists' : 'exist'} already.`,
+    ),
+    settings.size > 0 && h('p', null, ['Saved settings are used: ', data([...settings].join(', ')), '.']),
+    h('div', { class: 'notice-actions' }, [
+      button(['Add the rows to ', data(names.slice(0, maxNamed).join(', ')), more], actions.addToHomes, {
+        id: 'add-to-homes',
+      }),
+    ]),
+  ]);
 }
 
 interface Shown {
@@ -125,7 +153,9 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
       h('div', { class: 'fields' }, [
         field(
           'Table',
-          textInput(table, (to) => actions.changePart(index, { table: to }), { name: `table-${index}` }),
+          textInput(table, (to) => actions.changePart(index, { table: to, settings: undefined }), {
+            name: `table-${index}`,
+          }),
         ),
         (mayExist(together, part, outcome) || part.ifExists !== 'fail') &&
           field(
@@ -135,6 +165,7 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
             }),
           ),
       ]),
+    isIncluded && part.settings !== undefined && settingsInUse(part.settings, index, actions),
     linkChoices(shown, (chosen) => actions.changePart(index, { links: chosen })),
     decisionsOf(warnings)
       .filter(({ words }) => !isPlainHeader(words))
@@ -147,6 +178,19 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
         `To change this, ${alone.toLowerCase()}, or correct the file and choose it again.`,
       ),
     outcome && foundProblems(outcome),
+  ]);
+}
+
+function settingsInUse({ name }: NonNullable<Part['settings']>, index: number, actions: Actions): VNode {
+  return h('p', { class: 'decision' }, [
+    name === undefined
+      ? 'It is read as in the load before.'
+      : ['It is read with the settings ', data(name), '.'],
+    ' ',
+    button('Undo', () => actions.changePart(index, { settings: undefined }), {
+      kind: 'tiny',
+      'aria-label': 'Undo: do not use these settings',
+    }),
   ]);
 }
 
