@@ -40,10 +40,41 @@ function namesOf(directory: DataView): string[] {
   const names: string[] = [];
   for (let at = 0; at + 46 <= directory.byteLength && directory.getUint32(at, true) === 0x02014b50; ) {
     const length = directory.getUint16(at + 28, true);
-    names.push(new TextDecoder().decode(new Uint8Array(directory.buffer, at + 46, length)));
-    at += 46 + length + directory.getUint16(at + 30, true) + directory.getUint16(at + 32, true);
+    const extra = at + 46 + length;
+    const end = extra + directory.getUint16(at + 30, true);
+    const bytes = new Uint8Array(directory.buffer, at + 46, length);
+    const isUtf8 = (directory.getUint16(at + 8, true) & 0x800) !== 0;
+    const name = unicodeName(directory, extra, end) ?? (isUtf8 ? utf8.decode(bytes) : textOf(bytes));
+    names.push(name.replaceAll('\\', '/').replace(/^\/+/, ''));
+    at = end + directory.getUint16(at + 32, true);
   }
   return names;
+}
+
+const utf8 = new TextDecoder();
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The characters 128 to 255 of code page 437 (APPNOTE.TXT, appendix D). */
+const cp437 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0';
+
+/** Returns a name without the flag for UTF-8, as the service reads it: some programs write UTF-8 without the flag. */
+function textOf(bytes: Uint8Array): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return Array.from(bytes, (byte) => (byte < 128 ? String.fromCharCode(byte) : cp437[byte - 128])).join('');
+  }
+}
+
+/** Returns the name in the Info-ZIP Unicode Path Extra Field (4.6.9); undefined: there is none. */
+function unicodeName(directory: DataView, from: number, end: number): string | undefined {
+  for (let at = from; at + 4 <= end; at += 4 + directory.getUint16(at + 2, true)) {
+    const length = directory.getUint16(at + 2, true);
+    if (directory.getUint16(at, true) === 0x7075 && length > 5 && directory.getUint8(at + 4) === 1)
+      return utf8.decode(new Uint8Array(directory.buffer, at + 9, length - 5));
+  }
+  return undefined;
 }
 
 function isOfSystem(name: string): boolean {

@@ -286,6 +286,12 @@ test('the tables in a zip file are listed, without other files, and a wrong zip 
   const zip = buildZip(names.map((name) => ({ name, data: 'a' })));
   const listed = (content: Buffer, name = 'a.zip') => namesInZip(new File([new Uint8Array(content)], name));
   assert.deepEqual(await listed(zip), ['a.csv', 'x/ü.xlsx', 'c.csv.gz']);
+  const raw = (name: string, encoding: BufferEncoding, flags = 0) => ({
+    ...{ name, nameBytes: Buffer.from(name, encoding), data: 'a', stated: { flags } },
+  });
+  // As code page 437, \x81 is ü.
+  const odd = [raw('K\x81he.csv', 'latin1'), raw('Kühe2.csv', 'utf8'), raw('a\\b.csv', 'utf8')];
+  assert.deepEqual(await listed(buildZip(odd)), ['Kühe.csv', 'Kühe2.csv', 'a/b.csv']);
   assert.deepEqual(await listed(zip, 'a.xlsx'), []);
   assert.deepEqual(await listed(Buffer.from('no zip file')), []);
   const wrong = Buffer.from(zip);

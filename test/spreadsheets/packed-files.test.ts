@@ -111,6 +111,21 @@ suite('a zip file', () => {
     await assertRows(zipOf('only', '__MACOSX/._only', 'desktop.ini'));
   });
 
+  test('has names in code page 437, and in UTF-8 with and without its flag', async () => {
+    const named = (encoding: BufferEncoding, name: string, flags: number) => {
+      return { name, nameBytes: Buffer.from(name, encoding), data: csv, stated: { flags } };
+    };
+    const zip = buildZip([
+      named('latin1', 'K\x81he.csv', 0),
+      named('utf8', 'Kühe2.csv', 0),
+      named('utf8', 'Kühe3.csv', 0x800),
+    ]);
+    for (const name of ['Kühe', 'Kühe2', 'Kühe3']) {
+      const { body } = await inspect(zip, `?file_in_zip=${encodeURIComponent(name)}.csv`);
+      assert.equal(body.file_in_zip, `${name}.csv`);
+    }
+  });
+
   test('may hold a packed file', async () => {
     const zip = buildZip([
       { name: 'orders.csv.gz', data: gzipSync(csv) },

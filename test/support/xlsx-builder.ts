@@ -4,6 +4,8 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
   name: string;
+  /** The bytes of the name, if it is not UTF-8. */
+  nameBytes?: Buffer;
   data: Buffer | string;
   isStored?: boolean;
   /** true: the sizes and the CRC follow the data, as programs that write streams put them. */
@@ -48,7 +50,7 @@ export function buildZip(entries: ZipEntry[]): Buffer {
 }
 
 function zipRecord(entry: ZipEntry, offset: number): { local: Buffer; central: Buffer } {
-  const name = Buffer.from(entry.name);
+  const name = entry.nameBytes ?? Buffer.from(entry.name);
   const data = Buffer.from(entry.data as string);
   const packed = entry.packed ?? (entry.isStored ? data : deflateRawSync(data));
   const stated = {

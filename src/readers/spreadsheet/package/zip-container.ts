@@ -5,6 +5,7 @@
  * parts share bytes. The memory depends on the bytes that were read, never on a stated size.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { crc32, createGunzip, inflateRawSync } from 'node:zlib';
 import type { Entry, LocalFileHeader, ZipFile } from 'yauzl';
@@ -249,9 +250,7 @@ async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, Z
       throw limitExceeded('The directory of the file is too large', maxDirectoryBytes, 'bytes');
     }
     if (entry.isEncrypted()) throw encryptedZip();
-    const name = yauzl
-      .getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
-      .replace(/^\/+/, '');
+    const name = nameOf(entry);
     if (name.endsWith('/')) continue;
     const key = partKey(name);
     if (parts.has(key)) throw broken(`The file holds part ${cutText(name, maxShownName)} twice.`);
@@ -259,6 +258,15 @@ async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, Z
   }
   setEnds([...parts.values()], entries);
   return parts;
+}
+
+/** Bit 11 of the general purpose flags: the name is UTF-8 (APPNOTE 4.4.4). */
+const utf8Flag = 0x800;
+
+/** Returns the name of an entry. Without the flag for UTF-8 it is in code page 437, but some programs write UTF-8 without the flag. */
+function nameOf({ fileNameRaw: raw, generalPurposeBitFlag: flags, extraFields }: Entry): string {
+  const read = isUtf8(raw) ? flags | utf8Flag : flags;
+  return yauzl.getFileNameLowLevel(read, raw, extraFields, false).replace(/^\/+/, '');
 }
 
 /**
