@@ -252,10 +252,17 @@ export interface PartOutcome {
 
 const aboutPart = /Table (\d+) of the plan, "(?:[^"]|"")*"\."(?:[^"]|"")*": /;
 
+/** Returns what an error says about each part. It names each of them before its text. */
+function textsOfParts(detail: string): Map<number, string> {
+  const [, ...pieces] = detail.split(aboutPart);
+  const texts = new Map<number, string>();
+  for (let at = 0; at + 1 < pieces.length; at += 2) texts.set(Number(pieces[at]), pieces[at + 1]!.trim());
+  return texts;
+}
+
 /** Returns what a check says about each included part, in their order. */
 export function partOutcomes({ result, failure }: TablesChecked, count: number): PartOutcome[] {
-  // An error about one part names it at its beginning.
-  const [, number] = failure ? (aboutPart.exec(failure.detail) ?? []) : [];
+  const texts = textsOfParts(failure?.detail ?? '');
   const isOfRows = failure?.code === 'invalid-data';
   return Array.from({ length: count }, (_, index) => {
     const part = index + 1;
@@ -263,11 +270,15 @@ export function partOutcomes({ result, failure }: TablesChecked, count: number):
       entries.filter((one) => one.part === part);
     const problems: Problem[] = own(failure?.errors);
     const loaded = result?.tables[index];
-    const isRefused = Number(number) === part && (problems.length === 0 || !isOfRows);
+    const text = texts.get(part);
+    const hasPlace = problems.some(
+      ({ row, line, cell, column }) => (row ?? line ?? cell ?? column) !== undefined,
+    );
+    const isRefused = text !== undefined && (problems.length === 0 || !(isOfRows || hasPlace));
     return {
       problems: isRefused ? [] : groupProblems(problems, own(failure?.groups)),
       warnings: loaded?.load?.warnings ?? own(failure?.warnings),
-      refusal: isRefused ? (problems[0]?.detail ?? failure!.detail.replace(aboutPart, '')) : undefined,
+      refusal: isRefused ? (problems[0]?.detail ?? text) : undefined,
       isTaken: isRefused && failure!.code === 'table-exists',
       rows: loaded?.load?.rows,
       columns: loaded?.table.columns.length,

@@ -182,6 +182,24 @@ test('problems, warnings and refusals are said at the table that has them', () =
   const [refused, other] = partOutcomes(failure({ code: 'table-exists', detail: taken }), 2);
   assert.deepEqual([refused!.refusal, refused!.isTaken], ['Table exists already.', true]);
   assert.deepEqual([other!.refusal, other!.isTaken], [undefined, false]);
+
+  const both = `Table 1 of the plan, "public"."a": It has no rows. Table 2 of the plan, "public"."b": 2 problems. Table 3 of the plan, "s"."c": The type is unknown.`;
+  const wrong = {
+    part: 3,
+    code: 'unknown-type',
+    pointer: '/columns/0/type',
+    detail: 'Which type?',
+  } as Problem;
+  const all = partOutcomes(failure({ code: 'empty-upload', detail: both, errors: [...errors, wrong] }), 4);
+  assert.deepEqual(
+    all.map(({ refusal, problems }) => [refusal, problems[0]?.problems.length]),
+    [
+      ['It has no rows.', undefined],
+      [undefined, 2],
+      ['Which type?', undefined],
+      [undefined, undefined],
+    ],
+  );
 });
 
 test('a column whose name and type fit the key of another new table can refer to it', () => {

@@ -381,6 +381,9 @@ test('a plan that makes no sense is refused by the name of what is wrong', async
     const answer = await service.request('POST', '/api/v1/loads', { body: planForm(plan, { a: 'x\n1\n' }) });
     assert.equal(answer.status, status, JSON.stringify([plan, answer.body]).slice(0, 1000));
     assert.match(answer.body.detail, detail);
+    // Each error about one table has its number.
+    const isOfTable = /\btables? \d+/i.test(answer.body.detail);
+    if (isOfTable) assert.equal(typeof answer.body.errors[0].part, 'number', answer.body.detail);
   }
   const late = new FormData();
   late.append('a', new Blob(['x\n1\n']), 'a.csv');

@@ -117,7 +117,7 @@ export async function readPlan(
     const first = seen.get(key);
     if (first !== undefined) {
       const detail = `The tables ${first} and ${part} of the plan are the same one, "${schema}"."${name}". Join their files, or load them one after the other.`;
-      throw invalidPlan(`/tables/${part - 1}`, detail);
+      throw invalidPlan(`/tables/${part - 1}`, detail, part);
     }
     seen.set(key, part);
   }
@@ -152,7 +152,7 @@ async function parsePlan(text: Buffer, maxDepth: number): Promise<object> {
 async function plannedPart(entry: unknown, index: number, signal: AbortSignal): Promise<PlannedPart> {
   const pointer = `/tables/${index}`;
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    throw invalidPlan(pointer, `Table ${index + 1} of the plan must be an object.`);
+    throw invalidPlan(pointer, `Table ${index + 1} of the plan must be an object.`, index + 1);
   const { table: name, file, definition, ...sent } = entry as Record<string, unknown>;
   for (const [member, value] of Object.entries({ table: name, file, ...sent })) {
     const remedy = Object.hasOwn(refused, member) ? refused[member] : undefined;
@@ -160,6 +160,7 @@ async function plannedPart(entry: unknown, index: number, signal: AbortSignal): 
       throw invalidPlan(
         pointer + pointerTo(member),
         `Table ${index + 1} of the plan cannot have "${member}". ${remedy}`,
+        index + 1,
       );
     const isText = typeof value === 'string';
     const isScalar = isText || typeof value === 'number' || typeof value === 'boolean';
@@ -168,6 +169,7 @@ async function plannedPart(entry: unknown, index: number, signal: AbortSignal): 
       throw invalidPlan(
         pointer + pointerTo(member),
         `"${member}" of table ${index + 1} of the plan must be a ${isOfName ? 'text' : 'text, a number, true or false'}.`,
+        index + 1,
       );
   }
   const texts = Object.fromEntries(Object.entries(sent).map(([member, value]) => [member, String(value)]));
@@ -179,7 +181,9 @@ async function plannedPart(entry: unknown, index: number, signal: AbortSignal): 
   });
 }
 
-function invalidPlan(pointer: string, detail: string): AppError {
-  const errors: Problem[] = [{ parameter: 'plan', pointer, code: 'invalid-parameter', detail }];
+/** @param part the number of the table; undefined: the error is about the whole plan */
+function invalidPlan(pointer: string, detail: string, part?: number): AppError {
+  const problem: Problem = { parameter: 'plan', pointer, code: 'invalid-parameter', detail };
+  const errors = [part === undefined ? problem : { part, ...problem }];
   return new AppError('invalid-parameter', detail, { errors });
 }
