@@ -210,6 +210,18 @@ suite('a refused export', () => {
         assertProblem(await rowsOf(table, `format=${format}`), 413, 'limit-exceeded');
   });
 
+  test('a row whose text would be too long as JSON, because of its escapes, is refused before PostgreSQL writes it', async () => {
+    await service.rows(`CREATE TABLE escapes (id int, a text, b text);
+      INSERT INTO escapes VALUES (1, repeat(chr(1), 6000000), repeat(chr(2), 6000000)), (2, repeat('"', 7000000), repeat('x', 6000000))`);
+    const refused = await rowsOf('escapes', 'format=ndjson&order=id');
+    assert.match(assertProblem(refused, 413, 'limit-exceeded').detail, /^A row is too long to be exported/);
+    assert.equal((await rowsOf('escapes', 'format=csv&order=id&limit=1')).status, 200);
+    await service.rows('DELETE FROM escapes WHERE id = 1');
+    const quotes = await rowsOf('escapes', 'format=ndjson');
+    assert.equal(quotes.status, 200, JSON.stringify(quotes.body).slice(0, 300));
+    await service.rows('DROP TABLE escapes');
+  });
+
   test('a workbook with too many rows, or with a text that is too long for a cell', async () => {
     await service.rows(`CREATE TABLE tall AS SELECT n FROM generate_series(1, 1048576) AS n;
       CREATE TABLE wide AS SELECT 1 AS n, repeat('é', 32768) AS a, jsonb_build_array(repeat('x', 32768)) AS b, repeat('é', 32767) AS c`);

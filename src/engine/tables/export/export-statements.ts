@@ -28,12 +28,12 @@ export function copyOut(rows: ExportedRows, options: 'csv' | 'text' | 'json'): C
   if (options !== 'json') {
     const list = columns.map(({ name }) => `t.${quoteIdentifier(name)}`);
     const format = options === 'csv' ? 'FORMAT csv, HEADER true' : 'FORMAT text';
-    return qualified`COPY (SELECT ${list.join(', ')} ${chosenRows(rows)}) TO STDOUT (${format})`;
+    return qualified`COPY (SELECT ${list.join(', ')} ${chosenRows(rows, false)}) TO STDOUT (${format})`;
   }
   const list = columns.map(
     (column) => `${asJson(column, `t.${quoteIdentifier(column.name)}`)} AS ${quoteIdentifier(column.name)}`,
   );
-  return qualified`COPY (SELECT pg_catalog.row_to_json(r.*) FROM (SELECT ${list.join(', ')} ${chosenRows(rows)}) AS r) TO STDOUT (FORMAT binary)`;
+  return qualified`COPY (SELECT pg_catalog.row_to_json(r.*) FROM (SELECT ${list.join(', ')} ${chosenRows(rows, true)}) AS r) TO STDOUT (FORMAT binary)`;
 }
 
 /**
@@ -53,13 +53,18 @@ export function measureRows(rows: ExportedRows, maxRows: number, maxLength: numb
   const limited = { ...rows, limit: Math.min(rows.limit ?? maxRows, maxRows) };
   const list = texts.map(({ name }) => `t.${quoteIdentifier(name)}`);
   return qualified`SELECT pg_catalog.count(*)::pg_catalog.float8 AS rows, pg_catalog.array_remove(ARRAY[${long.join(', ')}]::pg_catalog.text[], NULL) AS long
-    FROM (SELECT ${list.join(', ')} ${chosenRows(rows.limit === undefined ? { ...limited, order: [] } : limited)}) AS t`;
+    FROM (SELECT ${list.join(', ')} ${chosenRows(rows.limit === undefined ? { ...limited, order: [] } : limited, false)}) AS t`;
 }
 
 /** Returns the clauses from FROM on. A row that is too long makes the statement fail before its text is written. */
-function chosenRows({ schema, name, columns, order, limit }: ExportedRows): string {
+function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJson: boolean): string {
   const long = columns.filter(({ isLong }) => isLong);
-  const isShort = `${sumOf(long.map((column) => textBytes(column, long.length)))} OPERATOR(pg_catalog.<=) ${maxExportedRowBytes}`;
+  const within = (lengths: string[], bytes: number) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${bytes}`;
+  const lengths = long.map((column) => textBytes(column, long.length));
+  const isShort = isJson
+    ? `CASE WHEN ${within(lengths, Math.floor(maxExportedRowBytes / bytesOfEscape))} THEN true
+      WHEN ${within(lengths, maxExportedRowBytes)} THEN ${within([...lengths, ...long.map(bytesOfEscapes)], maxExportedRowBytes)} ELSE false END`
+    : within(lengths, maxExportedRowBytes);
   const where =
     long.length === 0
       ? ''
@@ -71,7 +76,27 @@ function chosenRows({ schema, name, columns, order, limit }: ExportedRows): stri
   return `FROM ${quoteQualified(schema, name)} AS t${where}${orderBy}${limit === undefined ? '' : ` LIMIT ${limit}`}`;
 }
 
+/** JSON writes a control character as `\u0001`, and a quotation mark, a backslash and white space with two characters. */
+const bytesOfEscape = 6;
+const addedByEscape = `${bytesOfEscape - 1} OPERATOR(pg_catalog.*)`;
+const shortEscapes = String.raw`E'"\\b\f\n\r\t'`;
+const longEscapes = String.raw`E'\x01\x02\x03\x04\x05\x06\x07\x0b\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f'`;
+
+/** Returns an expression for the bytes that escapes add at most to the value in JSON. PostgreSQL reads a text for it. */
+function bytesOfEscapes({ name, base, isText }: RowColumn): string {
+  if (base === bytea || base === json || base === jsonb) return '0';
+  const value = `t.${quoteIdentifier(name)}`;
+  const size = `pg_catalog.pg_column_size(${value})`;
+  if (!isText && base !== char && base !== xml)
+    return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${uncheckedBytes} THEN ${addedByEscape} ${size} ELSE 0 END`;
+  const text = `${value}::pg_catalog.text`;
+  const removed = (signs: string) =>
+    `(pg_catalog.octet_length(${text}) OPERATOR(pg_catalog.-) pg_catalog.octet_length(pg_catalog.translate(${text}, ${signs}, '')))`;
+  return `coalesce(${removed(shortEscapes)} OPERATOR(pg_catalog.+) ${addedByEscape} ${removed(longEscapes)}, 0)`;
+}
+
 const bytea = 17;
+const jsonb = 3802;
 const json = 114;
 const xml = 142;
 const char = 1042;
