@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 4ed74c5954420d6ddc86ddf6866fab8f908bbee021f87f0692147a0881017c73.
+// The structure of the OpenAPI document has the SHA-256 5d5204e3e4568d5fccc9232ab1d645b1ade7a33c860341b60e509abd88041341.
 
 export interface paths {
   '/healthz': {
@@ -514,7 +514,7 @@ export interface paths {
     put?: never;
     /**
      * Inspect Json
-     * @description Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.
+     * @description Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`. With `Accept: application/x-ndjson` it answers all rows, one on each line, with the corrections in the member `patch`.
      */
     post: operations['inspectJson'];
     delete?: never;
@@ -554,7 +554,7 @@ export interface paths {
     put?: never;
     /**
      * Inspect Excel
-     * @description Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.
+     * @description Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`. With `Accept: text/csv` it answers all rows of the chosen sheet as CSV, as an upload reads them, with the corrections of `patch`.
      */
     post: operations['inspectExcel'];
     delete?: never;
@@ -2757,6 +2757,8 @@ export interface components {
        * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
        */
       password?: string;
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is required unless `source` is sent. It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).

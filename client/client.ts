@@ -241,21 +241,39 @@ function uploadCalls(connection: Connection) {
       uploadPlan(connection, options, { prefer: 'respond-async' }, jsonOf),
 
     /** Describes the content of a file or of rows. Nothing is stored. */
-    async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
-      const { rows, file, fromUrl, bytes, name, kind, password, signal, onSent, ...query } = options;
-      const source = { rows, file, fromUrl, bytes, name, kind, password };
-      const { operation, contentType, ...body } = await uploadBody(source);
-      const request = {
-        method: 'POST',
-        path: `/inspect/${operation}`,
-        query,
-        headers: { 'content-type': contentType },
-        signal,
-      } as const;
-      return send(connection, { ...request, onSent, ...body }, jsonOf);
-    },
+    inspect: (options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> =>
+      inspected(connection, options, undefined, jsonOf),
+
+    /**
+     * Returns all rows of a file, as the service reads them, with the corrections in `patch`: CSV, or NDJSON for rows and JSON. The stream fails
+     * if the service cannot finish the file.
+     */
+    repairedRows: (options: InspectOptions): Promise<ReadableStream<Uint8Array>> =>
+      inspected(connection, options, rowTypes, async ({ body }) => body!),
   };
 }
+
+async function inspected<Result>(
+  connection: Connection,
+  options: InspectOptions,
+  accepted: typeof rowTypes | undefined,
+  read: (answer: TransportAnswer) => Promise<Result>,
+): Promise<Result> {
+  const { rows, file, fromUrl, bytes, name, kind, patch, password, signal, onSent, ...query } = options;
+  const source = { rows, file, fromUrl, bytes, name, kind, patch, password };
+  const { operation, contentType, ...body } = await uploadBody(source);
+  const request = {
+    method: 'POST',
+    path: `/inspect/${operation}`,
+    query,
+    headers: { ...(accepted && { accept: accepted[operation] }), 'content-type': contentType },
+    signal,
+  } as const;
+  return send(connection, { ...request, onSent, ...body }, read);
+}
+
+/** The formats in which an inspection answers all rows. */
+const rowTypes = { json: 'application/x-ndjson', excel: 'text/csv' };
 
 /** Which profile is changed: that of the subject, or the one that is shared with a schema. */
 interface ProfileOptions extends RequestOptions {

@@ -67,6 +67,7 @@ export function emptyWork() {
     rows: noRules,
     corrections: [],
     correctionFault: undefined,
+    repaired: { is: 'none' },
     check: { is: 'none' },
     checkedRequest: undefined,
     togetherFiles: [],

@@ -60,6 +60,8 @@ export interface State {
   corrections: CellCorrection[];
   /** Why the last correction was not made. */
   correctionFault: string | undefined;
+  /** The name of the file with all rows and the corrections that was saved. */
+  repaired: Remote<string>;
   check: Remote<Checked>;
   /** The text of the request that `check` belongs to. If the request differs from it, the check is out of date. */
   checkedRequest: string | undefined;

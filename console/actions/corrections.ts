@@ -4,15 +4,20 @@ import {
   type CellEdit,
   correctionsFault,
   currentCorrections,
+  patchOf,
   placesOfProblems,
   problemsLike,
   withEdits,
 } from '../derived/corrections.ts';
+import { readingQuery, sentFile } from '../derived/file.ts';
+import { collectFile } from '../file/collect-file.ts';
+import { jsonWithMembers } from '../file/json-with-members.ts';
 import { saveFile } from '../save-file.ts';
 import type { CellCorrection } from '../state.ts';
 import { checkCorrections } from './check.ts';
 import type { Page } from './page.ts';
 import { listProblems } from './problems.ts';
+import { wasStopped } from './requests.ts';
 
 /** Gives cells other values, and does the check again. If the service would refuse the corrections (too many, for example), none is made, and the page says why. */
 export function correct(page: Page, edits: CellEdit[]): void {
@@ -22,7 +27,8 @@ export function correct(page: Page, edits: CellEdit[]): void {
     page.set({ correctionFault, announcement: correctionFault });
     return;
   }
-  page.set({ corrections, correctionFault });
+  page.stop('repaired');
+  page.set({ corrections, correctionFault, repaired: { is: 'none' } });
   checkCorrections(page);
 }
 
@@ -68,6 +74,31 @@ export function saveCorrections(page: Page): void {
   );
   const text = ['cell,column,old value,new value', ...lines, ''].join('\r\n');
   saveFile(new Blob(['\ufeff', text], { type: 'text/csv' }), `${page.state.target.table}-corrections.csv`);
+}
+
+/** A longer file is for a program. */
+const maxBytes = 1_000_000_000;
+
+/** Saves all rows of the file, as the service reads them, with the corrections. */
+export async function saveRepaired(page: Page): Promise<void> {
+  const { file, reading } = page.state;
+  if (file === undefined) return;
+  const { kind, content } = file;
+  const patch = patchOf(page.state);
+  const hear = (): void => page.connection.hear();
+  await page.remote('repaired', async (signal) => {
+    await page.requireFile();
+    const sent =
+      kind === 'spreadsheet'
+        ? { ...sentFile(file), patch }
+        : { file: await jsonWithMembers(content, kind, { patch }), kind: 'json' as const };
+    const query = { ...readingQuery(reading, kind), ...sent };
+    const rows = await page.client.repairedRows({ ...query, signal, onSent: hear });
+    const whole = await collectFile(rows, { maxBytes, signal, onBytes: hear });
+    const name = `${file.name.replace(/\.[^.]*$/, '')}-repaired.${kind === 'spreadsheet' ? 'csv' : 'ndjson'}`;
+    if (!wasStopped(signal)) saveFile(whole, name);
+    return name;
+  });
 }
 
 /** A spreadsheet program would run a field that looks like a formula. */

@@ -42,6 +42,7 @@ export function forgetFile(page: Page): void {
     'check',
     'usedProfile',
     'alike',
+    'repaired',
     'together',
     'togetherCheck',
   ] as const)

@@ -13,13 +13,23 @@ export function waitsForService({
   plan,
   changes,
   faultyRows,
+  repaired,
   together,
   togetherCheck,
 }: State): boolean {
   return (
-    [inspection, check, tableChange, download, plan, changes, faultyRows, together, togetherCheck].some(
-      (remote) => remote.is === 'busy',
-    ) ||
+    [
+      inspection,
+      check,
+      tableChange,
+      download,
+      plan,
+      changes,
+      faultyRows,
+      repaired,
+      together,
+      togetherCheck,
+    ].some((remote) => remote.is === 'busy') ||
     isReadAgain ||
     (check.is === 'ready' && check.value.isCheckedAgain) ||
     isRunning(load)

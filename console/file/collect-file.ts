@@ -34,9 +34,7 @@ export async function collectFile(
     if (bytes > maxBytes) {
       await reader.cancel();
       const limit = sizeInWords(maxBytes);
-      throw new Error(
-        `The file has more than ${limit}, which is too much for a page. Use the command below.`,
-      );
+      throw new Error(`The file has more than ${limit}, which is too much for a page. Use curl instead.`);
     }
     if (done || bytes - bytesOfParts > partBytes) {
       parts.push(new Blob(chunks));

@@ -6,7 +6,7 @@ import { countInWords, plural } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
 import type { CellCorrection, State } from '../state.ts';
-import { button, type Child, data } from './parts.ts';
+import { button, type Child, data, remoteView } from './parts.ts';
 import { lineHeight } from './problem-list.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
@@ -24,8 +24,10 @@ export function correctionsView(state: State, isOld: boolean, actions: Actions):
         h('div', { class: 'fixes' }, [
           button('Undo all', () => actions.undoCorrections(current)),
           button('Save the list as .csv', actions.saveCorrections),
+          repairedButton(state, actions),
         ]),
     ]),
+    repairedView(state),
     fault !== undefined && h('p', { class: 'notice bad', role: 'alert' }, fault),
     h('p', { class: 'hint' }, [
       'The load uses the new values and keeps a record of them. The file itself is not changed.',
@@ -43,6 +45,23 @@ export function correctionsView(state: State, isOld: boolean, actions: Actions):
   ]);
 }
 
+function repairedButton({ file, repaired }: State, actions: Actions): VNode {
+  const format = file?.kind === 'spreadsheet' ? 'csv' : 'ndjson';
+  return button(`Download the repaired rows (.${format})`, actions.saveRepaired, {
+    disabled: repaired.is === 'busy',
+  });
+}
+
+function repairedView({ repaired }: State): Child {
+  return remoteView(repaired, 'The rows are being read.', (name) =>
+    h('p', { role: 'status' }, [
+      'The browser saves ',
+      data(name),
+      ': all rows of the file, as they were read, with the new values.',
+    ]),
+  );
+}
+
 function verdictMark(verdict: Verdict): VNode {
   const words = verdict.is === 'refused' ? ['refused: ', data(verdict.why)] : verdictWords[verdict.is];
   return h('span', { class: `verdict ${verdict.is}` }, words);
@@ -55,6 +74,18 @@ function undoButton(correction: CellCorrection, actions: Actions): VNode {
     kind: 'tiny',
     'aria-label': `Undo the correction of ${placeInWords(correction)}`,
   });
+}
+
+/** The corrections of the load that has just ended. */
+export function loadedCorrections(state: State, load: LoadResult['load'], actions: Actions): Child {
+  const list = recordedCorrections(load);
+  // After the page was loaded again, it does not have the file.
+  const isKept = list !== null && currentCorrections(state).length > 0 && state.file !== undefined;
+  return [
+    list,
+    isKept && h('div', { class: 'fixes' }, repairedButton(state, actions)),
+    isKept && repairedView(state),
+  ];
 }
 
 /** The corrections in the record of a load. @param subject the user who sent them; undefined: the present one */

@@ -9,7 +9,7 @@ import { countInWords, plural } from '../derived/words.ts';
 import { h } from '../h.ts';
 import { type LoadOutcome, type LoadResult, recordOf, type TablesResult } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
-import { recordedCorrections } from './corrections.ts';
+import { loadedCorrections } from './corrections.ts';
 import { differenceView } from './difference.ts';
 import { repairView } from './faulty-rows.ts';
 import {
@@ -177,7 +177,7 @@ function loaded(
         'With saved settings, the next file with this header goes into the table with one click.',
       ),
     differenceView(state, load, actions, facts) ?? factList('numbers', facts),
-    recordedCorrections(load),
+    loadedCorrections(state, load, actions),
     leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),
     warningList(load.warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows && [

@@ -79,8 +79,18 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
           'B3,parcels,x7,77',
         ],
       );
+      const download = async () => {
+        const button = 'Download the repaired rows (.csv)';
+        const [file] = await Promise.all([page.waitForEvent('download'), press(page, button)]);
+        await page.getByText('The browser saves parcels-repaired.csv').waitFor();
+        assert.equal(file.suggestedFilename(), 'parcels-repaired.csv');
+        return readFile(await file.path(), 'utf8');
+      };
+      const repaired = 'no,parcels,day\n1,12,2026-01-01\n2,77,2026-01-02\n3,3,2026-01-03\n';
+      assert.equal(await download(), repaired);
       await load(page);
       await page.getByRole('heading', { name: '4 cells corrected' }).waitFor();
+      assert.equal(await download(), repaired);
       await isAccessible(page, 'loaded with corrections');
       assert.deepEqual(await service.rows('SELECT no::int, parcels, day::text FROM parcels ORDER BY no'), [
         { no: 1, parcels: 12, day: '2026-01-01' },

@@ -356,7 +356,8 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
 function refuseOtherThanJson(accept: string | undefined, url: string, method: string): void {
   if (!url.startsWith('/api/') || acceptsJson(accept)) return;
   if (eventsPath.test(url) && acceptsEvents(accept)) return;
-  if (rowsPath.test(url) && acceptedFormat(accept) !== undefined) return;
+  const format = acceptedFormat(accept);
+  if (format !== undefined && (rowsPath.test(url) || repairedPaths[format]?.test(url))) return;
   const hasCsv = csvPath.test(url) || (method === 'POST' && plansPath.test(url));
   if (hasCsv && acceptsCsv(accept)) return;
   const csv = hasCsv ? ', and the problems of an upload as text/csv' : '';
@@ -367,6 +368,11 @@ function refuseOtherThanJson(accept: string | undefined, url: string, method: st
 }
 
 const rowsPath = /^[^?]*\/(?:faulty-)?rows(?:\?|$)/;
+/** The inspections that also answer all rows as a file, by its format. */
+const repairedPaths: Record<string, RegExp> = {
+  csv: /\/inspect\/excel(?:\?|$)/,
+  ndjson: /\/inspect\/json(?:\?|$)/,
+};
 const eventsPath = /\/events(?:\?|$)/;
 const plansPath = /\/loads(?:\?|$)/;
 const csvPath = /^[^?]*\/(?:upload\/(?:json|excel)|problems)(?:\?|$)/;

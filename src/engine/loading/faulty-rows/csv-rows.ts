@@ -7,9 +7,9 @@ import { BYTES, FALSE, NULL, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../..
 import { problemColumn } from '../../../core/identifiers.ts';
 import type { Chunks } from '../../tables/export/chunks.ts';
 import type { RowsWriter } from './rows-writer.ts';
-import type { SentRowReader, SentTable } from './sent-rows.ts';
+import type { SentRowReader, WrittenTable } from './sent-rows.ts';
 
-export function csvRows({ names, columns, delimiter, quoted, hasReasons }: SentTable): RowsWriter {
+export function csvRows({ names, columns, delimiter, quoted, hasReasons }: WrittenTable): RowsWriter {
   const isText = delimiter !== undefined;
   const separator = isText ? delimiter.charCodeAt(0) : COMMA;
   const signs = { separator, keepsSpace: quoted !== 'text' };

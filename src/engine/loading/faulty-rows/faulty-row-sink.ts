@@ -1,15 +1,12 @@
 /** Collects the cells of the rows with problems while the rows are read once more. */
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
-import { ERROR_CELL, endOfExactNumber, REPEATED_KEY, ROUNDED_NUMBER } from '../../../core/cells/cell-kind.ts';
-import type { CellSink, LocateCell } from '../../../core/cells/cell-sink.ts';
-import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
+import type { LocateCell } from '../../../core/cells/cell-sink.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
-import { CELL_ERROR, REPEATED, SentRowWriter, UNREAD } from './sent-rows.ts';
+import { SentCellSink } from './sent-cell-sink.ts';
+import { pieceBytes, SentRowWriter } from './sent-rows.ts';
 import { keptRowLimits, type WantedRow } from './wanted-rows.ts';
 
-/** The size at which rows become a piece. */
-const pieceBytes = 256 * 1024;
 /** The characters that a cell of a workbook can hold. A value of at most so many bytes fits, so its characters are not counted. */
 const measuredBytes = 32_767;
 
@@ -20,15 +17,12 @@ export class EndOfFaultyRows extends Error {
 
 const deflate = promisify(deflateRaw);
 
-export class FaultyRowSink implements CellSink {
+export class FaultyRowSink extends SentCellSink {
   readonly pieces: Buffer[] = [];
   count = 0;
   /** true: a row with a problem was left out. */
   isIncomplete = false;
   longestValue = 0;
-  readonly names: string[] = [];
-  /** The place of each column in the file, from 0. */
-  readonly places: number[] = [];
   readonly #wanted: readonly WantedRow[];
   readonly #locate: LocateCell;
   readonly #ownsProblemColumn: boolean;
@@ -38,7 +32,6 @@ export class FaultyRowSink implements CellSink {
   readonly #byLetters = new Map<string, number>();
   /** The place of the next row in `#wanted`. */
   #next = 0;
-  #isTaken = false;
   #isTooLong = false;
   #bytes = 0;
   /** The column with the reasons, which the service added to an earlier file of faulty rows; -1: none. */
@@ -49,6 +42,7 @@ export class FaultyRowSink implements CellSink {
    * @param ownsProblemColumn the table has a column with the name of the column with the reasons
    */
   constructor(wanted: readonly WantedRow[], locate: LocateCell, ownsProblemColumn: boolean) {
+    super();
     this.#wanted = wanted;
     this.#locate = locate;
     this.#ownsProblemColumn = ownsProblemColumn;
@@ -59,9 +53,8 @@ export class FaultyRowSink implements CellSink {
     return column !== this.#ignored;
   }
 
-  column(column: number, name: string, place = column): void {
-    this.names[column] = name;
-    this.places[column] = place;
+  override column(column: number, name: string, place?: number): void {
+    super.column(column, name, place);
     this.#byName.set(name, column);
     if (name === problemColumn && !this.#ownsProblemColumn) this.#ignored = column;
   }
@@ -69,37 +62,17 @@ export class FaultyRowSink implements CellSink {
   beginRow(row: number): void {
     const wanted = this.#wanted[this.#next];
     if (wanted === undefined) throw new EndOfFaultyRows();
-    this.#isTaken = wanted.row === row;
-    if (!this.#isTaken) return;
+    this.isTaken = wanted.row === row;
+    if (!this.isTaken) return;
     if (this.#bytes >= keptRowLimits.bytes) throw new EndOfFaultyRows();
     this.#next++;
     this.#isTooLong = false;
     this.#rows.beginRow(row, wanted.reason);
   }
 
-  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    if (!this.#isTaken) return;
-    // The shown and the exact number are both kept, with the byte 0 between.
-    if (kind === ROUNDED_NUMBER) {
-      const exact = bytes.subarray(start, endOfExactNumber(bytes, end));
-      const both = Buffer.concat([exact.subarray(0, end - start), Buffer.of(0), exact.subarray(end - start)]);
-      this.#add(column, kind, both, 0, both.length);
-    } else this.#add(column, kind, bytes, start, end);
-  }
-
-  moment(column: number, kind: number, days: number, microseconds: number): void {
-    if (this.#isTaken) this.#add(column, kind, momentText, 0, formatMoment(kind, days, microseconds));
-  }
-
-  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
-    if (!this.#isTaken || column < 0) return;
-    const kind = fault === ERROR_CELL ? CELL_ERROR : fault === REPEATED_KEY ? REPEATED : UNREAD;
-    this.#add(column, kind, bytes, start, end);
-  }
-
   endRow(): void {
-    if (!this.#isTaken) return;
-    this.#isTaken = false;
+    if (!this.isTaken) return;
+    this.isTaken = false;
     const wouldExceed = this.#bytes + this.#rows.rowBytes > keptRowLimits.bytes;
     if (this.#isTooLong || wouldExceed) {
       this.isIncomplete = true;
@@ -125,7 +98,7 @@ export class FaultyRowSink implements CellSink {
     this.pieces.push(await deflate(this.#rows.take(), { level: constants.Z_BEST_SPEED }));
   }
 
-  #add(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+  protected override add(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column === this.#ignored || this.#isTooLong) return;
     this.#isTooLong = this.#rows.rowBytes + end - start > keptRowLimits.bytes;
     if (this.#isTooLong) return;

@@ -3,11 +3,11 @@ import { ARRAY, FALSE, NULL, NUMBER, OBJECT, ROUNDED_NUMBER, TRUE } from '../../
 import { problemColumn } from '../../../core/identifiers.ts';
 import { textOf } from './csv-rows.ts';
 import type { RowsWriter } from './rows-writer.ts';
-import { REPEATED, type SentRowReader, type SentTable } from './sent-rows.ts';
+import { REPEATED, type SentRowReader, type WrittenTable } from './sent-rows.ts';
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-export function jsonLineRows({ names, columns, hasReasons }: SentTable): RowsWriter {
+export function jsonLineRows({ names, columns, hasReasons }: WrittenTable): RowsWriter {
   const keys = new Map(columns.map((column, index) => [column, `${JSON.stringify(names[index])}:`]));
   return {
     begin() {},

@@ -50,8 +50,7 @@ export async function keepFaultyRows(
   });
   await sink.finish();
   if (sink.count === 0) return undefined;
-  const columns = [...sink.names.keys()].filter((column) => sink.isShown(column));
-  columns.sort((a, b) => sink.places[a]! - sink.places[b]!);
+  const columns = sink.columnsInOrder().filter((column) => sink.isShown(column));
   const { format = 'json', delimiter, quoted } = source.reading ?? {};
   const table: SentTable = {
     ...{ format, delimiter, quoted, columns },

@@ -2,14 +2,14 @@
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
-import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { Pace } from '../../../core/pause-for-others.ts';
 import { Chunks } from '../../tables/export/chunks.ts';
 import { maxCellLength, maxSheetColumns } from '../../tables/export/workbook/sheet-limits.ts';
 import { workbook } from '../../tables/export/workbook/workbook.ts';
 import { csvRows } from './csv-rows.ts';
 import { jsonLineRows } from './json-line-rows.ts';
 import type { RowsWriter } from './rows-writer.ts';
-import { SentRowReader, type SentTable } from './sent-rows.ts';
+import { SentRowReader, type SentTable, type WrittenTable } from './sent-rows.ts';
 import { sheetOfRows } from './sheet-of-rows.ts';
 
 export const rowsFileFormats = ['csv', 'ndjson', 'xlsx'] as const;
@@ -34,25 +34,40 @@ export function rowsFile(
   pieces: AsyncIterable<Buffer>,
   format: RowsFileFormat,
 ): AsyncGenerator<Buffer> {
-  if (format === 'csv') return bytesOf(csvRows(table), pieces);
-  if (format === 'ndjson') return bytesOf(jsonLineRows(table), pieces);
+  const rows = inflated(pieces);
+  if (format !== 'xlsx') return textFile(table, rows, format);
   const advice = 'Send format=csv or ndjson.';
   if (table.longestValue > maxCellLength)
     throw limitExceeded('A value is too long for a cell', maxCellLength, 'characters', advice);
   if (table.names.length >= maxSheetColumns)
     throw limitExceeded('The rows have too many columns for a workbook', maxSheetColumns, 'columns', advice);
   const name = table.isComplete ? 'faulty rows' : `${table.rows} faulty rows of more`;
-  return workbook(bytesOf(sheetOfRows(table), pieces), name);
+  return workbook(bytesOf(sheetOfRows(table), rows), name);
+}
+
+/** Returns the bytes of a text file. @param pieces rows in the form of sent-rows.ts */
+export function textFile(
+  table: WrittenTable,
+  pieces: AsyncIterable<Buffer>,
+  format: 'csv' | 'ndjson',
+): AsyncGenerator<Buffer> {
+  return bytesOf(format === 'csv' ? csvRows(table) : jsonLineRows(table), pieces);
+}
+
+async function* inflated(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield await inflate(piece);
 }
 
 async function* bytesOf(file: RowsWriter, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const out = new Chunks();
+  const pace = new Pace();
   file.begin(out);
   for await (const piece of pieces) {
-    const rows = new SentRowReader(await inflate(piece));
+    const rows = new SentRowReader(piece);
     while (rows.next()) {
       file.row(rows, out);
-      await pauseForOthers();
+      const pause = pace.pause();
+      if (pause) await pause;
       for (let chunk = out.take(); chunk !== undefined; chunk = out.take()) yield chunk;
     }
   }

@@ -13,10 +13,11 @@ export const REPEATED = 102;
 const noColumn = 0xffff_ffff;
 const wordBytes = 4;
 
+/** The size at which rows become a piece. */
+export const pieceBytes = 256 * 1024;
+
 /** What the writers of files know of the rows. */
-export interface SentTable {
-  /** The format in which the rows were sent. */
-  format: string;
+export interface WrittenTable {
   /** For text files: the sign between the fields, and the parameter `quoted`. */
   delimiter?: string | undefined;
   quoted?: 'text' | 'exact' | undefined;
@@ -25,6 +26,12 @@ export interface SentTable {
   columns: number[];
   /** Whether the file gets the column with the reasons. */
   hasReasons: boolean;
+}
+
+/** What is stored of the rows. */
+export interface SentTable extends WrittenTable {
+  /** The format in which the rows were sent. */
+  format: string;
   /** The number of rows, and of the pieces that they are stored in. */
   rows: number;
   pieces: number;

@@ -5,7 +5,7 @@ import { fieldOf } from '../../tables/export/workbook/cell-text.ts';
 import { SheetWriter, type WrittenClass } from '../../tables/export/workbook/sheet-writer.ts';
 import { textOf } from './csv-rows.ts';
 import type { RowsWriter } from './rows-writer.ts';
-import { CELL_ERROR, type SentRowReader, type SentTable } from './sent-rows.ts';
+import { CELL_ERROR, type SentRowReader, type WrittenTable } from './sent-rows.ts';
 
 /** By the kind of the cell. All others are texts, as the cells of a text file. */
 const classes: Record<number, WrittenClass> = {
@@ -21,7 +21,7 @@ const classes: Record<number, WrittenClass> = {
 
 const errorName = /^#[\w/!?]{1,20}$/;
 
-export function sheetOfRows({ names, columns, hasReasons }: SentTable): RowsWriter {
+export function sheetOfRows({ names, columns, hasReasons }: WrittenTable): RowsWriter {
   const sheet = new SheetWriter(hasReasons ? [...names, problemColumn] : names);
   return {
     begin: (out) => sheet.begin(out),

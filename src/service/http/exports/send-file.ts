@@ -50,6 +50,20 @@ export async function sendFile(
   return sent;
 }
 
+/** Sends a file, and breaks the answer off if the file cannot be finished. @throws the errors before its first bytes */
+export async function sendOrBreakOff(
+  reply: FastifyReply,
+  file: SentFile,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await sendFile(reply, file, signal);
+  } catch (error) {
+    if (!reply.raw.headersSent) throw error;
+    breakOff(reply.raw);
+  }
+}
+
 /** Ends an answer so that its client sees that it is not complete. Closing the connection would look like its end to a client of HTTP/1.0. */
 export function breakOff({ socket, destroyed }: ServerResponse): void {
   if (!destroyed) socket?.resetAndDestroy();

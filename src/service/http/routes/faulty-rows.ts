@@ -9,7 +9,7 @@ import { LoadPath } from '../answers/load-answers.ts';
 import { admitListRequest } from '../answers/load-lists.ts';
 import type { HttpContext } from '../context.ts';
 import { acceptedFormat, contentTypes, xlsxType } from '../exports/export-parameters.ts';
-import { breakOff, sendFile } from '../exports/send-file.ts';
+import { sendOrBreakOff } from '../exports/send-file.ts';
 import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { choice, queryParser } from '../query.ts';
 
@@ -73,12 +73,7 @@ export function faultyRowsRoute(app: FastifyInstance, context: HttpContext): voi
     reply.headers({ 'cache-control': 'no-store', [completeHeader]: String(table.isComplete) });
     const fileName = `${view.table}-faulty-rows${table.isComplete ? '' : '-incomplete'}.${format}`;
     const bytes = rowsFile(table, piecesFrom(readPiece, table.pieces), format);
-    try {
-      await sendFile(reply, { bytes, contentType: contentTypes[format], fileName }, signal);
-    } catch (error) {
-      if (!reply.raw.headersSent) throw error;
-      breakOff(reply.raw);
-    }
+    await sendOrBreakOff(reply, { bytes, contentType: contentTypes[format], fileName }, signal);
   });
 }
 

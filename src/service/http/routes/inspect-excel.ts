@@ -2,11 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
+import { spreadsheetInput } from '../../../engine/loading/inputs/spreadsheet-input.ts';
 import { type Inspection, inspectSpreadsheet } from '../../../engine/loading/inspect/inspect-spreadsheet.ts';
 import { optionalInteger, optionalText } from '../../../engine/tables/name-schemas.ts';
 import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
+import { acceptedFormat } from '../exports/export-parameters.ts';
+import { sendRepaired } from '../exports/send-repaired.ts';
 import {
   ColumnCounts,
   encodingHeader,
@@ -26,9 +29,11 @@ import {
   filePart,
   isSheetChosen,
   type OpenedSpreadsheet,
+  PatchSchema,
   passwordPart,
   sourcePart,
   spreadsheetErrors,
+  withCorrections,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
 import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
@@ -36,7 +41,12 @@ import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 const Query = querySchema('inspect-excel');
 
 const Body = Type.Object(
-  { password: Type.Optional(passwordPart), file: Type.Optional(filePart), source: Type.Optional(sourcePart) },
+  {
+    password: Type.Optional(passwordPart),
+    patch: Type.Optional(PatchSchema),
+    file: Type.Optional(filePart),
+    source: Type.Optional(sourcePart),
+  },
   { title: 'ExcelInspection' },
 );
 
@@ -159,7 +169,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       schema: {
         ...operation('tables', 'inspectExcel'),
         description:
-          'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
+          'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`. With `Accept: text/csv` it answers all rows of the chosen sheet as CSV, as an upload reads them, with the corrections of `patch`.',
         headers: Type.Object(encodingHeader),
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
@@ -183,12 +193,18 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       requireScope(grants, 'table:load');
       const sent = { query, body: bodyOfRequest(request, context, grants), caller, signal };
       const { limits } = context.config;
+      const isFile = acceptedFormat(request.headers.accept) === 'csv';
+      const reading = isFile ? {} : { allSheets: true, isOutlined: true };
       return context.lines.uploads.use({ caller }, signal, () =>
-        withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
-          if (opened.patch !== undefined)
-            throw wrongParameter('patch', 'Corrections are for uploads: leave out the part patch.', {
-              code: 'unknown-part',
-            });
+        withSpreadsheet(context, sent, reading, async (opened) => {
+          if (isFile) {
+            const input = withCorrections(spreadsheetInput(opened, undefined, true), opened.patch);
+            return sendRepaired(reply, input, 'csv', opened.fileName, signal);
+          }
+          if (opened.patch !== undefined) {
+            const detail = 'Corrections are for uploads, and for all rows as a file (Accept: text/csv).';
+            throw wrongParameter('patch', `${detail} Leave out the part patch.`, { code: 'unknown-part' });
+          }
           const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
           const inspection = await inspectSpreadsheet(workbook, limits, signal);
           return { ...fileInZip(opened), ...shownInspection(inspection) };

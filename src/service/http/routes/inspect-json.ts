@@ -2,11 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { ErrorCode } from '../../../core/errors.ts';
+import { jsonInput } from '../../../engine/loading/inputs/json-input.ts';
 import { inspectJson } from '../../../engine/loading/inspect/inspect-json.ts';
 import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import { Spool } from '../../../readers/spool.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
+import { acceptedFormat } from '../exports/export-parameters.ts';
+import { sendRepaired } from '../exports/send-repaired.ts';
 import {
   ColumnCounts,
   encodingHeader,
@@ -21,7 +24,7 @@ import { checkSent, sentQueryOf } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
 import { requireScope } from '../tokens/auth.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
-import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { correctedRows, flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
@@ -101,7 +104,7 @@ const errors: ErrorCode[] = [
 const documentation = {
   ...operation('tables', 'inspectJson'),
   description:
-    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.',
+    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`. With `Accept: application/x-ndjson` it answers all rows, one on each line, with the corrections in the member `patch`.',
   querystring: Query,
   // The header is declared in `headers`, and the body with both of its media types, as for uploads.
   headers: Type.Object(encodingHeader),
@@ -129,11 +132,17 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const { grants, caller, signal } =
       asked.admitted ?? (await admitRequest(request, reply, context, undefined));
     requireScope(grants, 'table:load');
+    const isFile = acceptedFormat(request.headers.accept) === 'ndjson';
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const chunks = bodyOfRequest(request, context, grants).chunks(context.stopping);
       try {
-        for await (const chunk of bodyOfRequest(request, context, grants).chunks(context.stopping))
-          await spool.write(chunk);
+        if (isFile) {
+          const input = correctedRows(jsonInput(chunks, spool, jsonLimitsOf(limits), form), form);
+          await input.open();
+          return await sendRepaired(reply, input, 'ndjson', '', signal);
+        }
+        for await (const chunk of chunks) await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(
           spool,
           form,

@@ -4,10 +4,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError } from '../../../core/errors.ts';
-import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../../engine/loading/inputs/spreadsheet-input.ts';
-import { parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
-import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
 import { UploadDefinitionSchema } from '../../../engine/tables/definition.ts';
 import { nameOtherSheets } from '../../../readers/spreadsheet/choose-sheet.ts';
 import { TablePath } from '../admission/table-request.ts';
@@ -29,6 +26,7 @@ import {
   readSpreadsheetParts,
   sourcePart,
   spreadsheetErrors,
+  withCorrections,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
 import { csvInWords, uploadErrors, uploadHeaders, uploadResponses } from '../uploads/upload.ts';
@@ -93,12 +91,6 @@ export const uploadExcel: UploadOperation<Static<typeof Query>> = {
   readBody: readSpreadsheetParts,
   completeBody: completeForm,
 };
-
-function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput {
-  if (patch === undefined) return input;
-  const corrections = parsePatch(patch);
-  return patchCells(input, () => corrections);
-}
 
 /** The codes of problems that suggest that the caller meant another sheet: columns that the table does not have. */
 const codesOfAnotherSheet = ['unknown-column', 'no-column-in-common', 'invalid-name'];

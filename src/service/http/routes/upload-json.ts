@@ -5,8 +5,6 @@ import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { flattenObjects } from '../../../engine/loading/inputs/flatten-objects.ts';
 import { jsonInput } from '../../../engine/loading/inputs/json-input.ts';
-import { type CellPatch, parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
-import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
 import { UploadDefinitionSchema } from '../../../engine/tables/definition.ts';
 import { Spool } from '../../../readers/spool.ts';
 import { TablePath } from '../admission/table-request.ts';
@@ -16,7 +14,7 @@ import { operation, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
-import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { correctedRows, flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { PatchSchema } from '../uploads/spreadsheet.ts';
 import { csvInWords, uploadErrors, uploadHeaders, uploadResponses } from '../uploads/upload.ts';
@@ -77,7 +75,7 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
     const form = jsonFormOf(body, query.rows_at);
     const jsonLimits = jsonLimitsOf(limits);
     const rows = jsonInput(chunksOf(body, signal), spool, jsonLimits, form);
-    const input = form === 'upload' ? patchCells(rows, () => correctionsOf(rows.patch)) : rows;
+    const input = correctedRows(rows, form);
     const flattening = flatteningOf(query);
     const isUpdate = query.on_conflict === 'update';
     return use(flattening ? flattenObjects(input, flattening, jsonLimits, isUpdate) : input);
@@ -86,10 +84,6 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
     for await (const _ of chunksOf(body, signal));
   },
 };
-
-function correctionsOf(patch: Buffer | undefined): CellPatch[] {
-  return patch === undefined ? [] : parsePatch(patch);
-}
 
 function chunksOf({ chunks, digest }: UploadBody, signal: AbortSignal): AsyncGenerator<Buffer> {
   return digest?.through(chunks(signal)) ?? chunks(signal);

@@ -6,6 +6,10 @@ import { wrongParameter } from '../../../core/errors.ts';
 import { parsePointer } from '../../../core/json-pointer.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
 import type { Flattening } from '../../../engine/loading/inputs/flatten-objects.ts';
+import type { jsonInput } from '../../../engine/loading/inputs/json-input.ts';
+import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
+import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
 import type { JsonLimits } from '../../../readers/json/json-limits.ts';
 import type { JsonForm } from '../../../readers/json/json-upload-scanner.ts';
 import type { QueryOn } from './parameters.ts';
@@ -60,6 +64,11 @@ export function flatteningOf({
     ? 'flatten_separator must have 1 to 8 characters, and no control characters.'
     : 'flatten_separator needs flatten=true.';
   throw wrongParameter('flatten_separator', detail, { value: separator });
+}
+
+/** Returns the rows with the corrections in the member `patch`, which only a document in the form of an upload has. */
+export function correctedRows(rows: ReturnType<typeof jsonInput>, form: JsonForm): LoadInput {
+  return form === 'upload' ? patchCells(rows, () => (rows.patch ? parsePatch(rows.patch) : [])) : rows;
 }
 
 export function jsonLimitsOf(limits: LimitsConfig): JsonLimits {

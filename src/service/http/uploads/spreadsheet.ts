@@ -7,6 +7,8 @@ import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.t
 import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { readEmptyCellsAsNull } from '../../../engine/loading/inputs/empty-cells.ts';
 import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
+import { parsePatch } from '../../../engine/loading/patch/cell-patch.ts';
+import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
 import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
 import { Spool } from '../../../readers/spool.ts';
@@ -257,6 +259,13 @@ function fillDownOf({ fill_down }: SpreadsheetQuery): Pick<SpreadsheetOptions, '
 /** Returns the input with its empty cells read as `empty_cells` says. */
 export function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
   return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
+}
+
+/** Returns the input with the corrections of the part `patch`. @throws the errors of `parsePatch` */
+export function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput {
+  if (patch === undefined) return input;
+  const corrections = parsePatch(patch);
+  return patchCells(input, () => corrections);
 }
 
 /** Returns whether the request says which sheet is read. */
