@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 5d5204e3e4568d5fccc9232ab1d645b1ade7a33c860341b60e509abd88041341.
+// The structure of the OpenAPI document has the SHA-256 dd3275683522820891678380c9b3435555e5ef2cb4b53b7fe57b50f0f1cfabb6.
 
 export interface paths {
   '/healthz': {
@@ -2010,6 +2010,16 @@ export interface components {
       /** @description Send it as `after` to get the next page. null: this is the last page. */
       next: string | null;
     };
+    Correction: {
+      /** @description The number of the data row, as `errors` name it. It needs `column`. */
+      row?: number;
+      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
+      cell?: string;
+      /** @description The header or the key. */
+      column?: string;
+      /** @description A text, a number, true, false or null. */
+      value: unknown;
+    };
     /** @description A table, its file, and the parameters of its upload. */
     PlannedTable: {
       /**
@@ -2023,6 +2033,8 @@ export interface components {
        */
       file: string;
       definition?: components['schemas']['UploadDefinition'];
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /**
        * @description The schema of the table.
        * @example public
@@ -2536,16 +2548,6 @@ export interface components {
     ProfileList: {
       profiles: components['schemas']['ListedProfile'][];
       next: string | null;
-    };
-    Correction: {
-      /** @description The number of the data row, as `errors` name it. It needs `column`. */
-      row?: number;
-      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
-      cell?: string;
-      /** @description The header or the key. */
-      column?: string;
-      /** @description A text, a number, true, false or null. */
-      value: unknown;
     };
     /**
      * @example {

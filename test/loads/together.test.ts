@@ -538,3 +538,86 @@ test('a client that leaves in the middle of its form has cancelled the load, als
   }
   assert.deepEqual(await states(), Array(rounds).fill('cancelled'));
 });
+
+test('a table of the plan has its own corrections, with every digit, and the answer and the record list them', async () => {
+  const sheets = bookOf({
+    Left: [
+      ['a', 'b'],
+      [1, 'x'],
+    ],
+    Right: [
+      ['a', 'c'],
+      [1, 'y'],
+      [2, 'z'],
+    ],
+  });
+  const planned = (patch: unknown) => [
+    { table: 'left', file: 'book', sheet: 'Left', patch: [{ cell: 'Left!B2', value: '2026-01-31' }] },
+    { table: 'right', file: 'book', sheet: 'Right', patch },
+    { table: 'plain', file: 'plain' },
+  ];
+  const files = { book: sheets, plain: 'a\n1\n' };
+  const patch = [{ row: 1, column: 'c', value: null }];
+  const body = planForm({ tables: planned([...patch, { row: 2, column: 'C', value: 'DIGITS' }]) }, files);
+  body.set('plan', (body.get('plan') as string).replace('"DIGITS"', '12345678901234567890.25'));
+  const headers = { 'idempotency-key': 'corrections-of-a-plan' };
+  const done = await service.request('POST', '/api/v1/loads', { body, headers });
+  assert.equal(done.status, 201, JSON.stringify(done.body));
+  const rowsOf = (table: string) => service.rows(`SELECT ${table}::text AS row FROM ${table} ORDER BY ctid`);
+  assert.deepEqual(await rowsOf('"left"'), [{ row: '(1,2026-01-31)' }]);
+  assert.deepEqual(await rowsOf('"right"'), [{ row: '(1,)' }, { row: '(2,12345678901234567890.25)' }]);
+  assert.deepEqual(await rowsOf('plain'), [{ row: '(1)' }]);
+  const listed = [
+    [{ cell: 'Left!B2', row: 1, column: 'b', from: 'x', to: '2026-01-31' }],
+    [
+      { cell: 'Right!B2', row: 1, column: 'c', from: 'y', to: null },
+      { cell: 'Right!B3', row: 2, column: 'c', from: 'z', to: '12345678901234567890.25' },
+    ],
+    undefined,
+  ];
+  const correctedOf = ({ tables }: Found) => tables.map(({ load }: Found) => load.corrected);
+  assert.deepEqual(correctedOf(done.body), listed);
+  assert.equal(done.body.tables[0].table.columns[1].type, 'date');
+  const record = await service.get(`/api/v1/loads/${done.headers.get('load-id')}`);
+  assert.deepEqual(correctedOf(record.body.answer.body), listed);
+  const other = await load(planned(patch), files, '', headers);
+  assert.deepEqual([other.status, other.body.code], [422, 'idempotency-key-reused']);
+});
+
+test('a correction of a plan that cannot be made names its table, and nothing is loaded', async () => {
+  const files = { a: 'n\n1\n', b: 'n\n1\n' };
+  const cases: [patch: unknown, code: string, pointer: string | undefined][] = [
+    [[{ row: 2, column: 'n', value: 1 }], 'no-such-cell', '/0'],
+    [[{ row: 1, column: 'n' }], 'wrong-type', '/0/value'],
+    [{ row: 1 }, 'invalid-parameter', undefined],
+  ];
+  for (const [patch, code, pointer] of cases) {
+    const { status, body } = await load(
+      [
+        { table: 'a', file: 'a' },
+        { table: 'b', file: 'b', patch },
+      ],
+      files,
+    );
+    assert.equal(status, 422, JSON.stringify(body));
+    const [{ parameter, part, ...error }] = body.errors;
+    assert.deepEqual(
+      [body.code, parameter, part, error.code, error.pointer],
+      ['invalid-parameter', 'patch', 2, code, pointer],
+    );
+    assert.match(body.detail, /^Table 2 of the plan, "public"\."b": /);
+    assert.deepEqual(await tables(), []);
+  }
+  const many = Array.from({ length: 10_001 }, () => ({ row: 1, column: 'n', value: 1 }));
+  assert.equal((await load([{ table: 'a', file: 'a', patch: many }], files)).status, 413);
+});
+
+test('an asynchronous load of a plan makes its corrections later', async () => {
+  const patch = [{ cell: 'A2', value: '7' }];
+  const accepted = await load([{ table: 'a', file: 'a', patch }], { a: 'n\nx\n' }, '', {
+    prefer: 'respond-async',
+  });
+  assert.equal(accepted.status, 202);
+  await endOf(service, accepted.body.id);
+  assert.deepEqual(await service.rows('SELECT n::int FROM a'), [{ n: 7 }]);
+});

@@ -43,7 +43,11 @@ export interface CellAddress {
  */
 export function parsePatch(text: Buffer): CellPatch[] {
   if (text.length > maxPatchBytes) throw limitExceeded('The part patch is too long', maxPatchBytes, 'bytes');
-  const list = parseKeepingDigits(text);
+  return correctionsOf(parseKeepingDigits(text));
+}
+
+/** Reads a list that `parseKeepingDigits` has parsed. @throws the errors of `parsePatch` */
+export function correctionsOf(list: unknown): CellPatch[] {
   if (!Array.isArray(list)) throw wrongParameter('patch', `The corrections must be a list: ${example}.`);
   if (list.length > maxCorrections)
     throw limitExceeded('There are too many corrections', maxCorrections, 'corrections');
@@ -52,7 +56,8 @@ export function parsePatch(text: Buffer): CellPatch[] {
 
 const example = '[{"row": 3, "column": "amount", "value": "12.50"}]';
 
-function parseKeepingDigits(text: Buffer): unknown {
+/** Parses JSON whose numbers become `JsonNumber`. @throws AppError `invalid-parameter` */
+export function parseKeepingDigits(text: Buffer): unknown {
   // The third parameter is that of the proposal "JSON.parse source text access", which the types of TypeScript lack.
   const keepDigits = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
     typeof value === 'number' && source !== undefined ? new JsonNumber(source) : value;

@@ -266,7 +266,7 @@ function answerOf(
     file: parts[index]!.file,
     change: changeOf(result),
     table: result.table,
-    load: loadedMembers(result, input),
+    load: loadedMembers(result, input, undefined, parts.length),
   }));
   const load = {
     ...(run.shownId !== undefined && { id: run.shownId }),

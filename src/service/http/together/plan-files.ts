@@ -5,6 +5,7 @@ import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
 import { readText } from '../../../engine/loading/inputs/read-text.ts';
 import { renameColumns } from '../../../engine/loading/inputs/rename-columns.ts';
 import { spreadsheetInput } from '../../../engine/loading/inputs/spreadsheet-input.ts';
+import { patchCells } from '../../../engine/loading/patch/patch-cells.ts';
 import { Spool } from '../../../readers/spool.ts';
 import type { HttpContext } from '../context.ts';
 import type { Upload, UploadBody } from '../uploads/admit-upload.ts';
@@ -144,7 +145,7 @@ export function withRowsOf(
   context: HttpContext,
   { caller, signal, body }: Pick<Upload, 'caller' | 'signal' | 'body'>,
   { spools, names, password }: PlanFiles,
-  { file, query, choices, options }: PlannedPart,
+  { file, query, choices, options, patch }: PlannedPart,
   areSheetsChosen: boolean,
 ): <Rows>(definition: unknown, use: (input: LoadInput) => Promise<Rows>) => Promise<Rows> {
   const sent = spools.get(file)!;
@@ -156,7 +157,8 @@ export function withRowsOf(
     withOpenedFile(context, received, options, { caller, signal }, (opened) => {
       const isChosen = areSheetsChosen || isSheetChosen(query);
       const sheet = spreadsheetInput({ ...opened, fileName: names.get(file) }, definition, isChosen);
-      const renamed = renameColumns(emptyCellsOf(query, sheet), choices.columns.rename);
+      const corrected = patch.length === 0 ? sheet : patchCells(sheet, () => patch);
+      const renamed = renameColumns(emptyCellsOf(query, corrected), choices.columns.rename);
       return use(readText(renamed, choices.textReading));
     });
 }

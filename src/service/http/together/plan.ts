@@ -5,6 +5,11 @@ import { pointerTo } from '../../../core/json-pointer.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { readDefinition } from '../../../engine/loading/inputs/read-definition.ts';
+import {
+  type CellPatch,
+  correctionsOf,
+  parseKeepingDigits,
+} from '../../../engine/loading/patch/cell-patch.ts';
 import { namingTable } from '../../../engine/loading/together/problems-of-tables.ts';
 import { UploadDefinitionSchema } from '../../../engine/tables/definition.ts';
 import { ArrayFinder } from '../../../readers/json/array-finder.ts';
@@ -16,7 +21,7 @@ import type { Grants } from '../tokens/auth.ts';
 import { requireUploadScopes } from '../uploads/admit-upload.ts';
 import { scanInTurns } from '../uploads/definition-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
-import { optionsOf } from '../uploads/spreadsheet.ts';
+import { optionsOf, PatchSchema } from '../uploads/spreadsheet.ts';
 import { type UploadChoices, uploadChoices } from '../uploads/upload.ts';
 
 /** The maximum number of tables of a plan, and so of its files. */
@@ -31,7 +36,6 @@ const refused: Record<string, string> = {
   profile: 'Write the parameters of the profile into the plan.',
   misfits: 'Widen the columns first (PUT), or load the table alone.',
   from_url: 'Send {"from_url": "https://…"} as a part of the form, and name it in `file`.',
-  patch: 'Correct the file, or load the table alone.',
 };
 
 const {
@@ -60,6 +64,7 @@ const PlannedTableSchema = Type.Object(
       examples: ['orders.csv'],
     }),
     definition: Type.Optional(UploadDefinitionSchema),
+    patch: Type.Optional(PatchSchema),
     ...optionalMembers(parameters),
   },
   { title: 'PlannedTable', description: 'A table, its file, and the parameters of its upload.' },
@@ -88,6 +93,8 @@ export interface PlannedPart {
   file: string;
   /** The definition, which nothing has checked yet; undefined: none. */
   definition: unknown;
+  /** The corrections of cells of its file. */
+  patch: readonly CellPatch[];
   query: PlannedQuery;
   choices: UploadChoices;
   options: SpreadsheetOptions;
@@ -110,7 +117,9 @@ export async function readPlan(
   if (tables.length > maxPlannedTables)
     throw limitExceeded('The plan has too many tables', maxPlannedTables, 'tables');
   const parts: PlannedPart[] = [];
-  for (const [index, entry] of tables.entries()) parts.push(await plannedPart(entry, index, signal));
+  const patches = tables.some((entry) => entry?.patch !== undefined) ? patchesOf(text) : [];
+  for (const [index, entry] of tables.entries())
+    parts.push(await plannedPart(entry, patches[index], index, signal));
   const seen = new Map<string, number>();
   for (const { part, schema, name } of parts) {
     const key = tableKey({ schema, name });
@@ -149,11 +158,22 @@ async function parsePlan(text: Buffer, maxDepth: number): Promise<object> {
   return typeof plan === 'object' && plan !== null ? plan : {};
 }
 
-async function plannedPart(entry: unknown, index: number, signal: AbortSignal): Promise<PlannedPart> {
+/** Returns the corrections of each table. The other members of a plan are parsed without all digits of their numbers. */
+function patchesOf(text: Buffer): unknown[] {
+  const { tables } = parseKeepingDigits(text) as { tables: ({ patch?: unknown } | null)[] };
+  return tables.map((entry) => entry?.patch);
+}
+
+async function plannedPart(
+  entry: unknown,
+  patch: unknown,
+  index: number,
+  signal: AbortSignal,
+): Promise<PlannedPart> {
   const pointer = `/tables/${index}`;
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     throw invalidPlan(pointer, `Table ${index + 1} of the plan must be an object.`, index + 1);
-  const { table: name, file, definition, ...sent } = entry as Record<string, unknown>;
+  const { table: name, file, definition, patch: _, ...sent } = entry as Record<string, unknown>;
   for (const [member, value] of Object.entries({ table: name, file, ...sent })) {
     const remedy = Object.hasOwn(refused, member) ? refused[member] : undefined;
     if (remedy !== undefined)
@@ -177,7 +197,9 @@ async function plannedPart(entry: unknown, index: number, signal: AbortSignal): 
   return namingTable(named, signal, async () => {
     const query = { ...defaultQuery, ...parseParameters(texts) };
     const choices = uploadChoices(query);
-    return { ...named, file: file as string, definition, query, choices, options: optionsOf(query) };
+    const corrections = patch === undefined ? [] : correctionsOf(patch);
+    const ofFile = { file: file as string, definition, patch: corrections };
+    return { ...named, ...ofFile, query, choices, options: optionsOf(query) };
   });
 }
 

@@ -213,11 +213,17 @@ function answerOf(
   };
 }
 
-/** Returns the members of the answer about the rows of one table. @param keptRows the number of rows with problems that are kept; undefined: none are */
+/**
+ * Returns the members of the answer about the rows of one table.
+ *
+ * @param keptRows the number of rows with problems that are kept; undefined: none are
+ * @param tables the number of tables of the answer
+ */
 export function loadedMembers(
   loaded: LoadResult,
   input: LoadInput,
   keptRows?: number,
+  tables = 1,
 ): Record<string, unknown> {
   return {
     rows: loaded.counts.inserted,
@@ -227,7 +233,7 @@ export function loadedMembers(
     ...leftOutOf(loaded),
     ...(keptRows !== undefined && { faulty_rows: keptRows }),
     ...(loaded.widened.length > 0 && { widened: loaded.widened }),
-    ...correctedOf(input),
+    ...correctedOf(input, tables),
     ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
     ...readingOf(input),
     warnings: loaded.warnings,
@@ -235,12 +241,15 @@ export function loadedMembers(
 }
 
 /** Returns the members of the answer about corrected cells. */
-function correctedOf({ corrected = [] }: LoadInput): Record<string, unknown> {
+function correctedOf({ corrected = [] }: LoadInput, tables: number): Record<string, unknown> {
   if (corrected.length === 0) return {};
-  return { corrected: corrected.slice(0, maxCorrected), corrected_count: corrected.length };
+  return {
+    corrected: corrected.slice(0, Math.ceil(maxCorrected / tables)),
+    corrected_count: corrected.length,
+  };
 }
 
-/** How many corrected cells an answer lists. */
+/** How many corrected cells an answer lists, of all its tables. */
 const maxCorrected = 1000;
 
 /** Returns the members of the answer that describe what was read. */
