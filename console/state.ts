@@ -413,6 +413,8 @@ export interface Part {
   alike: string | undefined;
   /** The saved settings with which it is read; their name is undefined if they are those of an earlier load. */
   settings: { name: string | undefined; parameters: Record<string, string> } | undefined;
+  /** The cells that the user has corrected. */
+  corrections: CellCorrection[];
   /** The columns that the last check has found. */
   found: { name: string; type: string }[];
   /** The columns that refer to another table of the load. */

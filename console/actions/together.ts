@@ -1,5 +1,6 @@
 /** Several tables in one load: the files, their parts, the check, and the load. */
 import { ProblemError } from '../../client/client.ts';
+import { type CellEdit, withEdits } from '../derived/corrections.ts';
 import { firstReading, readingQuery, sentFile } from '../derived/file.ts';
 import { inspectionOfSheet } from '../derived/inspection.ts';
 import { isRunning } from '../derived/load.ts';
@@ -59,6 +60,8 @@ export async function openTogether(page: Page, files?: ChosenFile[]): Promise<vo
 
 type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };
 
+type Progress = Parameters<typeof sendDry>[2];
+
 async function readParts(page: Page, file: ChosenFile, index: number, asked: Asked): Promise<Part[]> {
   if (file.kind !== 'spreadsheet') return [obstructedPart(file, index, jsonWords)];
   const names = await namesInZip(file.content);
@@ -80,6 +83,19 @@ export function changePart(page: Page, index: number, to: Partial<Part>): void {
   }));
 }
 
+/** Gives cells of a part other values, and does the check again. The page keeps showing the present problems until the answer arrives. */
+export function correctPart(page: Page, index: number, edits: CellEdit[]): void {
+  changeTogether(page, ({ parts }) => ({
+    parts: parts.map((part, at) =>
+      at === index
+        ? { ...part, corrections: withEdits({ corrections: part.corrections, columnsOf: undefined }, edits) }
+        : part,
+    ),
+  }));
+  const { togetherCheck: before } = page.state;
+  checkTogether(page, before.is === 'ready' && before.value.result === undefined);
+}
+
 export function changeTogetherSchema(page: Page, schema: string): void {
   changeTogether(page, () => ({ schema }));
 }
@@ -97,10 +113,10 @@ export async function checkTogetherAlone(page: Page): Promise<void> {
   if (checksPlanItself(page.state)) await checkTogether(page);
 }
 
-/** Does a dry run of all tables. */
-export async function checkTogether(page: Page): Promise<void> {
+/** Does a dry run of all tables. @param isQuiet true: the page keeps showing the last check */
+export async function checkTogether(page: Page, isQuiet = false): Promise<void> {
   page.set({ checkedPlan: planText(page.state) });
-  const isDone = await page.remote('togetherCheck', async (signal, progress): Promise<TablesChecked> => {
+  const work = async (signal: AbortSignal, progress: Progress): Promise<TablesChecked> => {
     try {
       const answer = await sendDry(page, signal, progress, (options) => sendPlan(page, options));
       return { result: 'state' in answer ? tablesIn(answer) : answer, failure: undefined };
@@ -111,7 +127,8 @@ export async function checkTogether(page: Page): Promise<void> {
         throw error;
       return { result: undefined, failure };
     }
-  });
+  };
+  const isDone = await page.remote('togetherCheck', work, { isQuiet });
   const { togetherCheck: found } = page.state;
   if (!isDone || found.is !== 'ready') return;
   const { result } = found.value;

@@ -1,10 +1,20 @@
 /** A load of several tables: its parts, which the page finds in the files, the plan that is sent, and what the check says about each part. */
-import type { LoadQuery, PlanFile, PlanOptions, Problem } from '../../client/client.ts';
+import type { Correction, LoadQuery, PlanFile, PlanOptions, Problem } from '../../client/client.ts';
 import { toJson } from '../../client/exact-json.ts';
 import type { Warning } from '../failure.ts';
 import type { TablesResult } from '../load-outcome.ts';
 import { withoutDefaults } from '../parameters.ts';
-import type { ChosenFile, Inspection, Part, Reading, State, TablesChecked, Together } from '../state.ts';
+import type {
+  CellCorrection,
+  CellPlace,
+  ChosenFile,
+  Inspection,
+  Part,
+  Reading,
+  State,
+  TablesChecked,
+  Together,
+} from '../state.ts';
 import { firstReading, readingQuery } from './file.ts';
 import { chosenLinks, definitionFor, renaming } from './links.ts';
 import { maxCheckedBytes } from './next-step.ts';
@@ -101,6 +111,7 @@ const emptyPart: Part = {
   headers: [],
   alike: undefined,
   settings: undefined,
+  corrections: [],
   found: [],
   links: [],
 };
@@ -165,6 +176,7 @@ export function planOf(
       ...withoutDefaults({ schema: together.schema, if_exists: part.ifExists }),
       ...parametersOfPart(part),
       ...(definition && { definition }),
+      ...(part.corrections.length > 0 && { patch: part.corrections.map(sentCorrection) }),
     };
   });
   const used = new Set(tables.map(({ file }) => file));
@@ -176,6 +188,19 @@ export function planOf(
     files: Object.fromEntries(sent),
     password: files.find(({ password }) => password !== undefined)?.password,
   };
+}
+
+/** The service knows the column of an address. */
+function sentCorrection({ cell, row, header: column, to: value }: CellCorrection): Correction {
+  return cell === undefined ? { row: row!, column, value } : { cell, value };
+}
+
+/** Returns the cell of a problem; undefined: it is not one of a single cell. The problem of a key over several columns names and shows all of them. */
+export function placeInPart({ cell, row, column }: Problem): CellPlace | undefined {
+  if (column === undefined || column.includes(', ')) return undefined;
+  if (cell !== undefined)
+    return { cell: cell.slice(cell.lastIndexOf('!') + 1), row: undefined, header: column };
+  return row === undefined ? undefined : { cell: undefined, row, header: column };
 }
 
 function nameOfFile(index: number): string {

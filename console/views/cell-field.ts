@@ -1,7 +1,12 @@
 /** A field in which the user gives a cell of the file another value. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions/create-actions.ts';
-import { currentCorrections, isCut, keyOfPlace, placeInWords } from '../derived/corrections.ts';
+import {
+  type CellEdit,
+  currentCorrections,
+  isCut,
+  keyOfPlace,
+  placeInWords,
+} from '../derived/corrections.ts';
 import { h } from '../h.ts';
 import type { CellPlace, State } from '../state.ts';
 import { shortened } from './parts.ts';
@@ -9,7 +14,7 @@ import { shortened } from './parts.ts';
 /** Returns a function that makes the field of a cell. @param value the value that the service has read */
 export function cellFields(
   state: Pick<State, 'corrections' | 'columnsOf'>,
-  actions: Actions,
+  correct: (edits: CellEdit[]) => void,
 ): (place: CellPlace, value: string | null, reason?: string) => VNode {
   const byKey = new Map(currentCorrections(state).map((one) => [keyOfPlace(one), one]));
   return (place, value, reason) => {
@@ -18,7 +23,7 @@ export function cellFields(
     // The user could not see what the rest of a shortened value is, so a new value replaces all of it.
     const text = isCut(now) ? '' : (now ?? '');
     const commit = (field: HTMLTextAreaElement): void => {
-      if (field.value !== text) actions.correct([{ ...place, from: value, to: field.value || null }]);
+      if (field.value !== text) correct([{ ...place, from: value, to: field.value || null }]);
     };
     return h('textarea', {
       // A field keeps what the user types while the page is drawn, and begins anew with another value.

@@ -290,7 +290,7 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
 
 function groupRows(state: State, problems: Problem[], kind: string, actions: Actions): VNode {
   const placeOfProblem = placesOfProblems(state);
-  const fieldOf = cellFields(state, actions);
+  const fieldOf = cellFields(state, actions.correct);
   return problemRows(
     `Problems: ${kind}`,
     problems,
@@ -339,7 +339,7 @@ function isRefused(state: State, problems: Problem[], correction: CellCorrection
 }
 
 function shownRow(state: State, { problem, row }: ShownProblem, actions: Actions): VNode {
-  const fieldOf = cellFields(state, actions);
+  const fieldOf = cellFields(state, actions.correct);
   return h('aside', { class: 'shown-row', 'aria-label': 'The row of the problem' }, [
     h('div', { class: 'panel-head' }, [
       h('h2', null, data(placeOf(problem))),

@@ -33,16 +33,26 @@ export function correctionsView(state: State, isOld: boolean, actions: Actions):
       'The load uses the new values and keeps a record of them. The file itself is not changed.',
       others > 0 && ` ${plural(others, 'correction')} of other sheets wait until you choose these sheets.`,
     ]),
-    correctedRows(
-      // The newest one is the first.
-      current.toReversed().map((correction) => ({
-        place: placeInWords(correction),
-        column: correction.header,
-        ...correction,
-        more: [verdictMark(verdictOf(correction)), undoButton(correction, actions)],
-      })),
-    ),
+    correctionList(current, actions.undoCorrections, (correction) => verdictMark(verdictOf(correction))),
   ]);
+}
+
+/** The corrections of the user, each with a button that takes it back. The newest one is the first. */
+export function correctionList(
+  corrections: CellCorrection[],
+  undo: (undone: CellCorrection[]) => void,
+  about: (correction: CellCorrection) => Child = () => null,
+  label?: string,
+): VNode {
+  return correctedRows(
+    corrections.toReversed().map((correction) => ({
+      place: placeInWords(correction),
+      column: correction.header,
+      ...correction,
+      more: [about(correction), undoButton(correction, undo)],
+    })),
+    label,
+  );
 }
 
 function repairedButton({ file, repaired }: State, actions: Actions): VNode {
@@ -69,8 +79,8 @@ function verdictMark(verdict: Verdict): VNode {
 
 const verdictWords = { checking: 'is being checked', accepted: 'accepted', unknown: 'not checked' };
 
-function undoButton(correction: CellCorrection, actions: Actions): VNode {
-  return button('Undo', () => actions.undoCorrections([correction]), {
+function undoButton(correction: CellCorrection, undo: (undone: CellCorrection[]) => void): VNode {
+  return button('Undo', () => undo([correction]), {
     kind: 'tiny',
     'aria-label': `Undo the correction of ${placeInWords(correction)}`,
   });
@@ -115,10 +125,10 @@ interface CorrectedRow {
   more?: Child;
 }
 
-function correctedRows(rows: CorrectedRow[]): VNode {
+function correctedRows(rows: CorrectedRow[], label = 'Corrected cells'): VNode {
   const height = lineHeight();
   return h(VirtualRows, {
-    label: 'Corrected cells',
+    label,
     count: rows.length,
     rowHeight: height,
     maxHeight: 8 * height,

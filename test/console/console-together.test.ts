@@ -11,6 +11,7 @@ import {
   partOutcomes,
   partsOf,
   partsOfZip,
+  placeInPart,
   planOf,
   planText,
   togetherFault,
@@ -114,6 +115,24 @@ test('the plan has the included tables with their reading, and only their files'
   ]);
   assert.deepEqual(Object.keys(files), ['f2', 'f3', 'f4']);
   assert.equal(files.f2!.file, csv.content);
+});
+
+test('the corrections of a part are sent with it, by the address of the cell if it has one', () => {
+  const [first, second] = partsOf(book, 0, inspected(sheet('A'), sheet('B')), true) as [Part, Part];
+  const problem = (to: Partial<Problem>) => placeInPart({ code: 'not-a-number', detail: '', ...to });
+  const places = [problem({ cell: "It's! new!B4", row: 3, column: 'n' })!, problem({ row: 3, column: 'n' })!];
+  // A problem of a key over two columns shows both values.
+  assert.deepEqual([problem({ cell: 'A!B4', column: 'n, m' }), problem({ row: 1 })], [undefined, undefined]);
+  const corrections = places.map((place) => ({ ...place, part: undefined, from: 'x', to: '1' }));
+  const value = together([{ ...first, corrections }, second]);
+  const [one, other] = planOf([book], value).tables;
+  assert.deepEqual(one!.patch, [
+    { cell: 'B4', value: '1' },
+    { row: 3, column: 'n', value: '1' },
+  ]);
+  assert.equal(other!.patch, undefined);
+  const before = together([first, second]);
+  assert.notEqual(planText(stateWith(value)), planText(stateWith(before)));
 });
 
 test('names that are missing, equal or of existing tables must be chosen before the check', () => {

@@ -1,5 +1,6 @@
 /** What was found about one of several tables: its problems and its warnings. */
 import type { VNode } from 'preact';
+import type { Problem } from '../../../client/client.ts';
 import { fullPlaceOf, type GroupedProblems, kindInWords, plainWords } from '../../derived/problems.ts';
 import type { PartOutcome } from '../../derived/together.ts';
 import { warningWords } from '../../derived/warnings.ts';
@@ -7,12 +8,17 @@ import { countInWords, plural } from '../../derived/words.ts';
 import type { Warning } from '../../failure.ts';
 import { h } from '../../h.ts';
 import { type Child, data } from '../parts.ts';
-import { problemValue } from '../problem-list.ts';
+import { problemRows, problemValue } from '../problem-list.ts';
 
 const maxGroups = 10;
 const maxPlaces = 3;
 
-export function foundProblems({ problems, refusal }: PartOutcome): VNode | false {
+/** @param fieldOf returns the field of the cell of a problem; undefined: the cell cannot be corrected */
+export function foundProblems(
+  { problems, refusal }: PartOutcome,
+  fieldOf?: (problem: Problem) => VNode | undefined,
+  table = '',
+): VNode | false {
   if (refusal === undefined && problems.length === 0) return false;
   return h('div', { class: 'notice bad' }, [
     refusal !== undefined && h('p', null, data(plainWords(refusal) || refusal)),
@@ -24,7 +30,7 @@ export function foundProblems({ problems, refusal }: PartOutcome): VNode | false
             h('li', null, [
               group.column !== undefined && [h('strong', null, data(group.column)), ': '],
               data(group.detail || kindInWords(group.code)),
-              places(group),
+              fieldOf === undefined ? places(group) : cells(group, fieldOf, table),
             ]),
           ),
         problems.length > maxGroups && h('li', null, `and ${problems.length - maxGroups} more kinds`),
@@ -43,6 +49,27 @@ function places({ problems, count }: GroupedProblems): Child {
   ]);
   const rest = count - shown.length;
   return [' (', cells, rest > 0 && ` and ${countInWords(rest)} more`, ')'];
+}
+
+/** The listed cells with the problem, each with its field. */
+function cells(
+  { code, column = '', problems, count }: GroupedProblems,
+  fieldOf: (problem: Problem) => VNode | undefined,
+  table: string,
+): Child {
+  const rest = count - problems.length;
+  return [
+    problemRows(
+      `Problems of ${table} ${column}: ${kindInWords(code)}`,
+      problems,
+      (problem) => [
+        data(fullPlaceOf({ ...problem, column: undefined })),
+        fieldOf(problem) ?? problemValue(problem),
+      ],
+      fullPlaceOf,
+    ),
+    rest > 0 && h('p', { class: 'hint' }, `${countInWords(rest)} more are not listed.`),
+  ];
 }
 
 const maxWarnings = 20;

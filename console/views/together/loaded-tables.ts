@@ -25,6 +25,8 @@ export function loadedTables({ tables }: TablesResult, isCheck = false): VNode {
       [
         load &&
           h('span', null, `${plural(load.rows + load.updated, 'row')}${isCheck ? ' would be loaded' : ''}`),
+        load?.corrected_count !== undefined &&
+          h('span', { class: 'dim' }, `${plural(load.corrected_count, 'cell')} corrected`),
         change && h('span', { class: 'dim' }, changeWords[change]),
         foundWarnings(load?.warnings.filter(isOpen) ?? []),
       ],

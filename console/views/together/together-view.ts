@@ -1,8 +1,10 @@
 /** The step in which several tables are chosen, checked and loaded together. */
 import type { VNode } from 'preact';
+import type { Problem } from '../../../client/client.ts';
 import type { Actions } from '../../actions/create-actions.ts';
 import { homesOf } from '../../derived/homes.ts';
 import { type Link, possibleLinks } from '../../derived/links.ts';
+import { reasonInWords } from '../../derived/problems.ts';
 import {
   includedParts,
   isPlanChecked,
@@ -10,14 +12,17 @@ import {
   type PartOutcome,
   partFault,
   partOutcomes,
+  placeInPart,
   togetherFault,
 } from '../../derived/together.ts';
 import { decisionsOf, isOpen } from '../../derived/warnings.ts';
 import { plural, sizeInWords } from '../../derived/words.ts';
 import { h } from '../../h.ts';
 import { labelled } from '../../parameters.ts';
-import type { Part, State, TablesChecked, Together } from '../../state.ts';
+import type { CellCorrection, Part, State, TablesChecked, Together } from '../../state.ts';
+import { cellFields } from '../cell-field.ts';
 import { existsLabels } from '../columns/target-fields.ts';
+import { correctionList } from '../corrections.ts';
 import {
   bar,
   busy,
@@ -177,7 +182,8 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
         { class: 'hint' },
         `To change this, ${alone.toLowerCase()}, or correct the file and choose it again.`,
       ),
-    outcome && foundProblems(outcome),
+    outcome && foundProblems(outcome, fieldsOf(shown, actions), table),
+    corrected(shown, actions),
   ]);
 }
 
@@ -192,6 +198,35 @@ function settingsInUse({ name }: NonNullable<Part['settings']>, index: number, a
       'aria-label': 'Undo: do not use these settings',
     }),
   ]);
+}
+
+/** The cells of the part that the user has corrected. */
+function corrected({ part: { corrections, table }, index }: Shown, actions: Actions): Child {
+  if (corrections.length === 0) return null;
+  const undo = (undone: CellCorrection[]) =>
+    actions.correctPart(
+      index,
+      undone.map((one) => ({ ...one, to: one.from })),
+    );
+  return [
+    h(
+      'p',
+      { class: 'hint' },
+      `${plural(corrections.length, 'cell')} corrected. The file itself is not changed.`,
+    ),
+    correctionList(corrections, undo, undefined, `Corrected cells of ${table}`),
+  ];
+}
+
+/** Returns a function that makes the field of the cell of a problem. */
+function fieldsOf({ part, index }: Shown, actions: Actions): (problem: Problem) => VNode | undefined {
+  const fieldOf = cellFields({ corrections: part.corrections, columnsOf: undefined }, (edits) =>
+    actions.correctPart(index, edits),
+  );
+  return (problem) => {
+    const place = placeInPart(problem);
+    return place && fieldOf(place, problem.value ?? null, reasonInWords(problem));
+  };
 }
 
 /** Offers the foreign keys to other tables of the load. */
@@ -262,7 +297,7 @@ function actionBar(
       fault !== undefined ? h('span', { class: 'bad-text' }, fault) : wordsOf(isBusy, checked, count),
       h('strong', { class: 'bad-text' }, lossWords(together)),
     ]),
-    button(checked ? 'Check again' : 'Check', actions.checkTogether, {
+    button(checked ? 'Check again' : 'Check', () => actions.checkTogether(), {
       disabled: fault !== undefined || isBusy,
       id: 'check',
     }),
@@ -278,7 +313,7 @@ function wordsOf(isBusy: boolean, checked: TablesChecked | undefined, count: num
   if (isBusy) return 'Every row is being checked. Nothing is changed.';
   if (checked === undefined) return 'The check reads every row and writes nothing.';
   if (checked.result === undefined)
-    return 'Nothing is loaded while a table has problems. Correct its file, leave it out, or load it alone to correct its cells.';
+    return 'Nothing is loaded while a table has problems. Correct its cells, leave it out, or correct the file and choose it again.';
   return `Checked: ${plural(checked.result.load.rows, 'row')} would be loaded into ${plural(count, 'table')}.`;
 }
 
