@@ -12,7 +12,8 @@ import {
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { placed } from '../derived/mapping.ts';
 import { emptyWork } from '../initial-state.ts';
-import type { ChosenFile, Inspection, Reading, State } from '../state.ts';
+import type { Inspection } from '../inspection.ts';
+import type { ChosenFile, Reading, State } from '../state.ts';
 import { lookUpTarget, readProfiles, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';

@@ -1,7 +1,8 @@
 /** The columns of the target table: the inferred columns, the changes by the user, and the definition that is sent. */
 import type { TableDefinition } from '../../client/client.ts';
 import type { Warning } from '../failure.ts';
-import type { ColumnPlan, Inspection, Reference, State } from '../state.ts';
+import type { Inspection } from '../inspection.ts';
+import type { ColumnPlan, Reference, State } from '../state.ts';
 import { countInWords } from './words.ts';
 
 /** The words for the values of an inferred type. */

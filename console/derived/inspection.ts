@@ -1,6 +1,6 @@
 /** Converts the inspection of a spreadsheet and that of JSON to one common form. */
 import type { InspectedJson, InspectedSpreadsheet } from '../../client/client.ts';
-import type { Inspection } from '../state.ts';
+import type { Inspection } from '../inspection.ts';
 import { cellOf } from './problems.ts';
 
 type Proposal = NonNullable<InspectedSpreadsheet['sheets'][number]['proposal']>;

@@ -2,13 +2,13 @@
 import type { Correction, LoadQuery, PlanFile, PlanOptions, Problem } from '../../client/client.ts';
 import { toJson } from '../../client/exact-json.ts';
 import type { Warning } from '../failure.ts';
+import type { Inspection } from '../inspection.ts';
 import type { TablesResult } from '../load-outcome.ts';
 import { withoutDefaults } from '../parameters.ts';
 import type {
   CellCorrection,
   CellPlace,
   ChosenFile,
-  Inspection,
   Part,
   Reading,
   State,

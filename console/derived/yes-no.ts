@@ -1,5 +1,7 @@
 /** Columns of words for yes and no in another language than English, which stay text until the user asks for that language. */
-import type { Inspection, Reading } from '../state.ts';
+
+import type { Inspection } from '../inspection.ts';
+import type { Reading } from '../state.ts';
 import { splitItems } from './words.ts';
 
 /** The service reads these words with `languages`. Languages with the same words are read in the same way. */

@@ -5,8 +5,9 @@ import type { Actions } from '../actions/create-actions.ts';
 import { alikeTable } from '../derived/homes.ts';
 import { fitsHeader, offeredSettings } from '../derived/profiles.ts';
 import { h } from '../h.ts';
+import type { Inspection } from '../inspection.ts';
 import { defaultOf } from '../parameters.ts';
-import type { Dialog, Inspection, Settings, State } from '../state.ts';
+import type { Dialog, Settings, State } from '../state.ts';
 import { busy, button, type Child, checkbox, data, failureBox, field, textInput } from './parts.ts';
 
 /** The button that opens the dialog for saving. */

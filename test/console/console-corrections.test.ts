@@ -18,7 +18,8 @@ import { reasonInWords } from '../../console/derived/problems.ts';
 import { requestText, uploadPlan } from '../../console/derived/request.ts';
 import { jsonWithMembers } from '../../console/file/json-with-members.ts';
 import { emptyWork, initialState } from '../../console/initial-state.ts';
-import type { Inspection, State } from '../../console/state.ts';
+import type { Inspection } from '../../console/inspection.ts';
+import type { State } from '../../console/state.ts';
 
 const inspection = {
   sheets: [],

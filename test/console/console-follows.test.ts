@@ -66,15 +66,9 @@ import { collectFile } from '../../console/file/collect-file.ts';
 import { pastedFile } from '../../console/file/pasted-file.ts';
 import { rowOfJson } from '../../console/file/row-of-json.ts';
 import { emptyWork, initialState } from '../../console/initial-state.ts';
+import type { Inspection } from '../../console/inspection.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
-import type {
-  ColumnPlan,
-  DraftColumn,
-  Inspection,
-  LoadProgress,
-  PlannedChange,
-  State,
-} from '../../console/state.ts';
+import type { ColumnPlan, DraftColumn, LoadProgress, PlannedChange, State } from '../../console/state.ts';
 
 const inspection: Inspection = {
   sheets: [],

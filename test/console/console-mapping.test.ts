@@ -15,7 +15,8 @@ import { fittingSettings, offeredSettings, profileOf, remembered } from '../../c
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
 import { decisionsOf, isOpen, warningWords } from '../../console/derived/warnings.ts';
 import { initialState } from '../../console/initial-state.ts';
-import type { ColumnPlan, Inspection, State } from '../../console/state.ts';
+import type { Inspection } from '../../console/inspection.ts';
+import type { ColumnPlan, State } from '../../console/state.ts';
 
 type Column = Partial<TableDescription['columns'][number]> & { name: string; type: string };
 

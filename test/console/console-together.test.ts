@@ -20,8 +20,9 @@ import {
 import type { Failure } from '../../console/failure.ts';
 import { namesInZip } from '../../console/file/names-in-zip.ts';
 import { initialState } from '../../console/initial-state.ts';
+import type { Inspection } from '../../console/inspection.ts';
 import { endOf } from '../../console/load-outcome.ts';
-import type { ChosenFile, Inspection, LoadProgress, Part, State, Together } from '../../console/state.ts';
+import type { ChosenFile, LoadProgress, Part, State, Together } from '../../console/state.ts';
 import { buildZip } from '../support/xlsx-builder.ts';
 
 type Sheet = Inspection['sheets'][number];

@@ -2,7 +2,8 @@
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { h } from '../../h.ts';
-import type { Inspection, Reading, State, TopRows } from '../../state.ts';
+import type { Inspection, TopRows } from '../../inspection.ts';
+import type { Reading, State } from '../../state.ts';
 import { busy, button, checkbox, chip, data, failureBox, field, shortened } from '../parts.ts';
 import { VirtualGrid } from '../virtual-grid.ts';
 import { rowHeight } from './file-panel.ts';
