@@ -910,6 +910,7 @@ export interface components {
        * @example fraction-rounded
        * @example digits-rounded
        * @example sign-left-out
+       * @example zeros-left-out
        * @example suppressed-rows
        * @example rows-left-out
        * @example recovery-pending

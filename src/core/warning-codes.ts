@@ -27,7 +27,8 @@ export const warningCodes = {
   'digits-rounded':
     'numbers of a workbook were rounded to the 15 digits that Excel shows. `double precision` stores them unchanged',
   'sign-left-out': '`-0` was loaded into a `numeric` or integer column. `double precision` keeps the sign',
-  'suppressed-rows': 'a trigger or a rule of the table left out rows, and no count includes them',
+  'zeros-left-out': 'values such as `007` were loaded as numbers. `text` keeps the zeros',
+  'suppressed-rows': 'a trigger or a rule of the table left out rows, which no count includes',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`)',
   'recovery-pending': 'a server of the cluster did not confirm the commit of its rows yet',
   'own-numbers':

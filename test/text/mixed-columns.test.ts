@@ -112,3 +112,65 @@ test('with values=natural a wrong date is named, too, if the dates above it fit 
     'Column "day" became text because of "31.02.2026" in A5; every value above it is a date (date).',
   ]);
 });
+
+test('a column is not offered as numbers if any of its values would change, wherever it is', async () => {
+  const offers = async (values: string[]): Promise<[detail: string, types: string[]]> => {
+    const answer = await service.upload(
+      `/table/mixed_${++tables}/upload/excel`,
+      Buffer.from(['code', ...values].join('\n')),
+    );
+    const [warning] = answer.body.load.warnings.filter(
+      ({ code }: { code: string }) => code === 'mixed-column',
+    );
+    const types = (warning.choices ?? []).map(({ type }: { type: string }) => type);
+    return [/(As a number .*)?$/.exec(warning.detail)![0], types];
+  };
+  const many = numbers(30).map(String);
+  const zero = (place: string) => `As a number "007" in ${place} would lose its leading zero.`;
+  assert.deepEqual(await offers(['abc', ...many]), ['', ['bigint']]);
+  assert.deepEqual(await offers([...many, 'abc']), ['', ['bigint']]);
+  assert.deepEqual(await offers(['abc', ...many, '007']), [zero('A33'), []]);
+  assert.deepEqual(await offers(['12', 'abc', '007', ...many]), [zero('A4'), []]);
+  assert.deepEqual(await offers([...many, 'abc', 'def', ' 007.50']), [
+    'As a number " 007.50" in A34 would lose its leading zero.',
+    [],
+  ]);
+  assert.deepEqual(await offers([...many, 'abc', '+49301234567']), [
+    'As a number "+49301234567" in A33 would lose its plus sign.',
+    [],
+  ]);
+  assert.deepEqual(await offers([...many, '1.5', 'abc', '12e5']), [
+    'As a number "12e5" in A34 would be written in another way.',
+    [],
+  ]);
+  assert.deepEqual(await offers([...many, '007', 'abc']), [
+    'As a number it would lose its leading zero.',
+    [],
+  ]);
+  assert.deepEqual(await offers([...many, 'abc', '01/02/2026']), ['', ['bigint']]);
+});
+
+test('zeros that a column of numbers cannot keep give a warning, but not those of a refused value', async () => {
+  const csv = Buffer.from('a,b,c,d,e\n1,1,1,1,1\n007,-007.5,00,01,007\n0,0.5,0,0,0\n0012,x,1,1,1\n');
+  const types = ['bigint', 'numeric', 'double precision', 'smallint', 'text'];
+  const columns = types.map((type, index) => ({ name: 'abcde'[index], type }));
+  const answer = await service.upload(
+    `/table/mixed_${++tables}/upload/excel?faulty_rows=leave_out&dry_run=true`,
+    csv,
+    { table: { columns } },
+  );
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const lost = answer.body.load.warnings.filter(({ code }: { code: string }) => code === 'zeros-left-out');
+  assert.deepEqual(
+    lost.map(({ column, detail }: { column: string; detail: string }) => [
+      column,
+      /of (one value|\d values) of .*first in (\w+)/.exec(detail)!.slice(1).join(' '),
+    ]),
+    [
+      ['a', '2 values A3'],
+      ['b', 'one value B3'],
+      ['c', 'one value C3'],
+      ['d', 'one value D3'],
+    ],
+  );
+});

@@ -24,6 +24,7 @@ import {
   OFFSET_LEFT_OUT,
   SIGN_LEFT_OUT,
   TIME_LEFT_OUT,
+  ZEROS_LEFT_OUT,
 } from './losses.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
@@ -72,13 +73,13 @@ export function encodeCell(
     case codes.TEXT:
       return encodeText(out, encoder.maxLength, kind, bytes, start, end);
     case codes.INT4:
-      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start]! <= ascii.ZERO) noteLostSigns(bytes, start, end);
       return encodeInt4(out, kind, bytes, start, end);
     case codes.INT8:
-      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start]! <= ascii.ZERO) noteLostSigns(bytes, start, end);
       return encodeInt8(out, kind, bytes, start, end);
     case codes.NUMERIC:
-      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start]! <= ascii.ZERO) noteLostSigns(bytes, start, end);
       return encodeNumeric(out, encoder, kind, bytes, start, end);
     case codes.TIMESTAMPTZ:
       return encodeTimestamp(out, true, kind, bytes, start, end);
@@ -91,6 +92,7 @@ export function encodeCell(
     case codes.UUID:
       return encodeUuid(out, kind, bytes, start, end);
     case codes.FLOAT8:
+      if (bytes[start]! <= ascii.ZERO) noteLeadingZero(bytes, start, end);
       return encodeFloat8(out, kind, bytes, start, end);
     case codes.ENUM:
       if (kind !== cell.STRING && kind !== cell.NUMBER) return problems.NOT_A_LABEL;
@@ -99,9 +101,10 @@ export function encodeCell(
     case codes.JSONB:
       return encodeJson(out, encoder, kindOfJson(encoder, kind, bytes, start, end), bytes, start, end);
     case codes.INT2:
-      if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
+      if (bytes[start]! <= ascii.ZERO) noteLostSigns(bytes, start, end);
       return encodeInt2(out, kind, bytes, start, end);
     case codes.FLOAT4:
+      if (bytes[start]! <= ascii.ZERO) noteLeadingZero(bytes, start, end);
       return encodeFloat4(out, kind, bytes, start, end);
     case codes.TIME:
       return encodeTime(out, false, kind, bytes, start, end);
@@ -248,6 +251,21 @@ function takesNested(code: number): boolean {
     code === codes.ARRAY ||
     code === codes.STAGED_ARRAY
   );
+}
+
+/** Notes what a whole or decimal number loses of a text that begins with white space, a sign or a zero. */
+function noteLostSigns(bytes: Buffer, start: number, end: number): void {
+  if (bytes[start] === ascii.MINUS) noteMinusZero(bytes, start, end);
+  noteLeadingZero(bytes, start, end);
+}
+
+/** Notes that the zeros of a code such as `007` are lost. A JSON number never begins so. */
+function noteLeadingZero(bytes: Buffer, start: number, end: number): void {
+  let at = start;
+  while (at < end && ascii.isSpace(bytes[at]!)) at++;
+  if (bytes[at] === ascii.MINUS || bytes[at] === ascii.PLUS) at++;
+  if (at + 1 < end && bytes[at] === ascii.ZERO && ascii.isDigit(bytes[at + 1]!))
+    losses.ofCell |= ZEROS_LEFT_OUT;
 }
 
 /** Notes that the sign of `-0`, `-0.00` or `-0e5` is lost. bytes[start] is the sign. */

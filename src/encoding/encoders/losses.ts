@@ -21,8 +21,11 @@ export const DIGITS_ROUNDED = 32;
 /** The sign of `-0` is lost, because only a double has it. */
 export const SIGN_LEFT_OUT = 64;
 
+/** Zeros before the digits of a text, as in `007`, are lost, because the column is a number. */
+export const ZEROS_LEFT_OUT = 128;
+
 /** The number of bits in use. */
-export const lossKinds = 7;
+export const lossKinds = 8;
 
 /** The bits of the cell that is being encoded. */
 export const losses = { ofCell: 0 };

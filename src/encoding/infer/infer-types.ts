@@ -17,6 +17,7 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { shortenBytes } from '../problems/problems.ts';
 import { englishWords, type LanguageWords } from '../text-reading/natural/language-words.ts';
 import { ANY_CLASS, EXACT, MIXED, NOTHING, OTHER, WHOLE } from '../text-reading/seen.ts';
+import { isAlteredNumber } from './altered-number.ts';
 import { classify, classifyMoment } from './cell-class.ts';
 import { ALL_FORMS, COMMA_FORMS, DATE_FORMS } from './form-bits.ts';
 import type { ShortYearSighting } from './natural-facts.ts';
@@ -39,6 +40,8 @@ export interface InferredColumn {
   firstValue?: string;
   /** Why a column is text although most of its values, or all values before one, have another type. */
   oddity?: Oddity;
+  /** The first text of the column that a number type would change (altered-number.ts). It is looked for only if the column has an oddity. */
+  altered?: Sighting;
   /** The parameters that would read the values of a text column as dates or numbers. */
   hint?: FormHint;
   /** The data row of the first number that loses digits, because it is rounded to 15 significant digits. */
@@ -117,6 +120,8 @@ export class TypeInference implements CellSink {
   readonly #turns: (Oddity | undefined)[] = [];
   /** For columns that are or were `MIXED`: the counts of their values by type. */
   readonly #oddValues: (OddValues | undefined)[] = [];
+  /** For columns with odd values: the first text that a number type would change. */
+  readonly #altered: (Sighting | undefined)[] = [];
   readonly #firstRows: number[] = [];
   /** For each column the data row of the first number that loses digits. */
   readonly #roundedRows: (number | undefined)[] = [];
@@ -182,6 +187,7 @@ export class TypeInference implements CellSink {
         column,
         ...(isNumberType(type) && { firstValue: this.#firstValues[column]!.sighting.value }),
         ...(oddity && { oddity }),
+        ...(this.#altered[column] && { altered: this.#altered[column] }),
         ...(hint && { hint }),
         ...(isGroupedByPoint && { isGroupedByPoint }),
         ...(this.#roundedRows[column] !== undefined && { roundedIn: this.#roundedRows[column] }),
@@ -290,7 +296,10 @@ export class TypeInference implements CellSink {
     }
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
-    if (seen === OTHER && forms === 0) return;
+    if (seen === OTHER && forms === 0) {
+      if (this.#mayBeAltered(column)) this.#noteAltered(column, kind, bytes, start, end);
+      return;
+    }
     // This test is an optimization: in a `numeric` column most numbers need no more checks, and a cell takes 6 ns instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
@@ -302,10 +311,23 @@ export class TypeInference implements CellSink {
       this.#noteForm(column, forms, kind, found, bytes, start, end);
     }
     if (isNew && seen !== OTHER && this.#take(column, seen, found)) {
-      const isRewritten = bytes === this.#rewritten;
-      const value = isRewritten ? this.#originalText() : shortenBytes(bytes, start, end);
+      const value = bytes === this.#rewritten ? this.#originalText() : shortenBytes(bytes, start, end);
       this.#show(column, seen, found, value);
     }
+    if (found === OTHER) this.#noteAltered(column, kind, bytes, start, end);
+    this.#noteKnown(column);
+  }
+
+  /** Returns whether a further text may show that a column must not be offered as numbers, although one odd value made it text. */
+  #mayBeAltered(column: number): boolean {
+    return isNumberType(this.#turns[column]?.type ?? '') && this.#altered[column] === undefined;
+  }
+
+  #noteAltered(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const isText = kind === STRING || kind === TEXT;
+    if (!isText || this.#altered[column] !== undefined || !isAlteredNumber(bytes, start, end)) return;
+    const value = bytes === this.#rewritten ? this.#originalText() : shortenBytes(bytes, start, end);
+    this.#altered[column] = { row: this.#row, value };
     this.#noteKnown(column);
   }
 
@@ -355,7 +377,7 @@ export class TypeInference implements CellSink {
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     // In a text column each value may remove forms, and in a mixed one the values are counted. So nothing is known until no form is left.
-    const known = seen === OTHER && forms === 0 ? ANY_CLASS : seen;
+    const known = seen === OTHER && forms === 0 && !this.#mayBeAltered(column) ? ANY_CLASS : seen;
     this.#known[column] = known;
     // In a text file the point of a further number may be a thousands sign, so numbers with a point must be passed as long as such forms are possible.
     this.#knownTexts[column] = (forms & COMMA_FORMS) === 0 ? known : known & ~EXACT;

@@ -9,6 +9,7 @@ import { identifierProblem, isSystemColumn } from '../../core/identifiers.ts';
 import { shortenValue } from '../problems/problems.ts';
 import { roundedDigits } from '../problems/rounded-digits.ts';
 import type { ShortYear } from '../text-reading/text-reading.ts';
+import { describeAltered } from './altered-number.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import type { Oddity } from './odd-values.ts';
 import { asNull, queryText } from './query-text.ts';
@@ -35,24 +36,20 @@ export function impossibleNames(inference: TypeInference, locate: LocateCell): P
   });
 }
 
-const paddedNumber = /^\s*-?0\d/;
-
 /** Returns one warning for each column that is text because of a few odd values. Columns with a hint are left out, because `otherReadings` warns of them. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
-  return columns.flatMap(({ name, column, oddity, hint }): Warning[] => {
+  return columns.flatMap(({ name, column, oddity, altered, hint }): Warning[] => {
     if (oddity === undefined || hint !== undefined) return [];
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
     const found = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
     // Codes such as `007` would lose their zeros as numbers, so the warning offers no other type.
-    if (isNumberType(oddity.type) && paddedNumber.test(value))
-      return [
-        {
-          code: 'mixed-column',
-          column: name,
-          detail: `${found} As a number it would lose its leading zero.`,
-        },
-      ];
+    if (isNumberType(oddity.type) && altered !== undefined) {
+      const where = locate(altered.row, column, name).cell ?? `row ${altered.row}`;
+      const what = altered.row === row ? 'it' : `${JSON.stringify(altered.value)} in ${where}`;
+      const detail = `${found} As a number ${what} would ${describeAltered(altered.value)}.`;
+      return [{ code: 'mixed-column', column: name, detail }];
+    }
     // A word such as `n/a` usually means that there is no value, so the warning suggests `null_values`.
     if (!isNullWord(value)) {
       const choices = [{ parameters: { extra_columns: 'add' }, type: oddity.type }];

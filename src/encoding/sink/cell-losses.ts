@@ -83,6 +83,12 @@ const descriptions: LossDescription[] = [
       `The minus sign before zero of ${of} was left out (first in ${place}), because the type ${type} has no -0. A column of the type double precision keeps it.`,
   },
   {
+    bit: losses.ZEROS_LEFT_OUT,
+    code: 'zeros-left-out',
+    describe: (of, place, type) =>
+      `The leading zeros of ${of} were left out (first in ${place}), because the type ${type} does not keep them. A column of the type text does.`,
+  },
+  {
     bit: losses.TIME_LEFT_OUT,
     code: 'time-left-out',
     describe: (of, place, type) =>

@@ -292,7 +292,7 @@ export class EncodingSink implements CellSink {
       this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
     if (this.#misfits !== undefined)
       this.#misfits.cell(target, problem, out.bytes, this.#fieldStart[target]!, kind, bytes, start, end);
-    if (losses.ofCell !== 0) this.#noteLosses(target);
+    if (losses.ofCell !== 0) this.#noteLosses(target, problem);
     this.#fieldEnd[target] = out.position;
   }
 
@@ -347,7 +347,7 @@ export class EncodingSink implements CellSink {
     }
     if (this.#misfits !== undefined)
       this.#misfits.moment(target, problem, out.bytes, this.#fieldStart[target]!, kind, days, microseconds);
-    if (losses.ofCell !== 0) this.#noteLosses(target);
+    if (losses.ofCell !== 0) this.#noteLosses(target, problem);
     this.#fieldEnd[target] = out.position;
   }
 
@@ -441,8 +441,8 @@ export class EncodingSink implements CellSink {
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
 
-  #noteLosses(target: number): void {
-    this.#losses.note(target, this.#row, losses.ofCell);
+  #noteLosses(target: number, problem: number): void {
+    if (problem === 0) this.#losses.note(target, this.#row, losses.ofCell);
     losses.ofCell = 0;
   }
 
