@@ -928,6 +928,7 @@ export interface components {
        * @example proposal-taken
        * @example total-row
        * @example rows-below
+       * @example rows-not-read
        * @example other-table
        * @example other-sheets
        * @example cell-errors-as-null

@@ -22,7 +22,7 @@ export interface OfferedChoice {
  */
 export function offeredChoices(
   state: Pick<State, 'file' | 'reading' | 'columns' | 'existing' | 'target'>,
-  { choices = [], column }: Warning,
+  { code, choices = [], column }: Warning,
   by: 'header' | 'name',
 ): OfferedChoice[] {
   const { file, reading, columns } = state;
@@ -38,7 +38,8 @@ export function offeredChoices(
       JSON.stringify(readingQuery(changed, file.kind)) === JSON.stringify(readingQuery(reading, file.kind));
     const isSameType = typed.every((plan, index) => plan.type === columns[index]!.type);
     if (isSameReading && isSameType) return [];
-    return [{ label: labelOf(choice, column), reading: isSameReading ? reading : changed, columns: typed }];
+    const label = code === 'rows-not-read' ? 'Read these rows, too' : labelOf(choice, column);
+    return [{ label, reading: isSameReading ? reading : changed, columns: typed }];
   });
 }
 

@@ -11,14 +11,14 @@ export const warningCodes = {
   'mixed-column':
     'an inferred column became text because of a few odd values; a choice has the type of the others',
   'other-notation':
-    'a column became text, although all of its values look like dates, numbers, times or booleans in another notation; the warning says how to read or convert them',
+    'a column became text, although all its values look like dates, numbers, times or booleans in another notation; the warning says how to read or convert them',
   'natural-values': 'with `values=natural`: in which notation a column was read',
   'nothing-renamed': '`rename` names a header or key that the data does not have',
   'nothing-filled': '`fill_down` names a column that the sheet does not have',
   'null-object':
     'with `flatten` and `on_conflict=update`, an object is NULL in some rows, whose updates leave the columns of its members unchanged',
   'two-digit-year': 'a column has years of two digits; the warning shows how the first was read',
-  'repeated-keys': 'an object for a `jsonb` column has the same key twice, and only the last value was kept',
+  'repeated-keys': 'an object for a `jsonb` column has a key twice, and only the last value was kept',
   'key-not-brought': 'rows have no value for a column of the key of `on_conflict` and were inserted',
   'time-left-out': 'values with a time other than 00:00 were loaded into a `date` column',
   'date-left-out': 'values with a date and a time were loaded into a `time` column',
@@ -32,8 +32,8 @@ export const warningCodes = {
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`)',
   'recovery-pending': 'a server of the cluster did not confirm the commit of its rows yet',
   'own-numbers':
-    'rows set the values of an identity column, and its sequence was not advanced, so generated values may collide later',
-  'numbers-taken': 'a dry run took numbers from a sequence, and the rollback does not give them back',
+    'rows set an identity column without advancing its sequence, so generated values may collide later',
+  'numbers-taken': 'a dry run took numbers from a sequence, which the rollback does not give back',
   'dotted-name':
     'a new table is named `sales.orders`, and a schema `sales` exists; the dot is part of the name',
   'text-default':
@@ -43,14 +43,15 @@ export const warningCodes = {
   'lost-by-replace':
     'the old table had an object or a property that the new table does not have (`if_exists=replace`); one warning for each, at most 100',
   'blank-header': 'a column of a spreadsheet has no header, so it was named after its letters',
-  'repeated-header': 'a header occurs twice; the second column was given another name',
+  'repeated-header': 'a header occurs twice; the second column got another name',
   'shortened-header': 'a header of more than 63 bytes was shortened',
   'header-row':
     'the header looks like a title, like one of several header rows, or like values; the warning names what to send',
   'header-rows-left-out': 'with `header_row=auto`: rows that repeat the header were left out',
   'proposal-taken': 'with `sheet=auto` or `header_row=auto`: what was taken, why, and what was left out',
-  'total-row': 'the last row, which begins with a word such as "Total", was read as a row',
-  'rows-below': 'rows below the table, such as notes, were read as rows',
+  'total-row': 'the last row begins with a word such as "Total" and was read',
+  'rows-below': 'rows below the table, such as notes, were read',
+  'rows-not-read': 'with `header_row=auto`: many rows below the table were not read',
   'other-table': 'cells that were read as a part of the table look like another table',
   'other-sheets': 'no sheet was chosen, and others have rows too',
   'cell-errors-as-null': 'with `cell_errors=null`, cells of a column became NULL',

@@ -762,6 +762,13 @@ test('the choices of a warning become buttons that change only what they name', 
   const [rows] = offered(parameters({ header_row: '5', header_rows: '3' }));
   assert.equal(rows!.label, 'Take row 5 as the header, and join 3 rows to the header');
   assert.deepEqual(readingQuery(rows!.reading, 'spreadsheet'), { header_row: 5, header_rows: 3 });
+  const below = { code: 'rows-not-read', detail: '', choices: parameters({ header_row: '5' }) };
+  assert.deepEqual(
+    offeredChoices({ ...state, reading: { ...before, headerRow: 'auto' } }, below, 'header').map(
+      ({ label, reading }) => [label, reading.headerRow],
+    ),
+    [['Read these rows, too', 5]],
+  );
   // Another header has one row.
   const [other] = offered(parameters({ header_row: '7' }), { reading: rows!.reading });
   assert.deepEqual(readingQuery(other!.reading, 'spreadsheet'), { header_row: 7 });

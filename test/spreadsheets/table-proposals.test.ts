@@ -338,3 +338,25 @@ test('the warning about rows below a table names a blank row, and footer=skip, o
   const skipped = await upload(sheetOf([...orders, [], ['Amounts in EUR']]), '?footer=skip');
   assert.deepEqual(codesOf(skipped), ['footer-rows']);
 });
+
+test('many rows that header_row=auto leaves out below the table are a warning with a choice that reads them', async () => {
+  const row = (name: string) => (_: unknown, index: number) => `${name}${index},${name},${index}`;
+  const lines = (name: string, count: number) => Array.from({ length: count }, row(name));
+  const file = (below: string[]) =>
+    Buffer.from(['no,name,amount', ...lines('A', 30), '', ...below].join('\n'));
+  const notRead = async (below: string[]) =>
+    (await upload(file(below), '?header_row=auto')).body.load.warnings.filter(
+      ({ code }: { code: string }) => code === 'rows-not-read',
+    );
+  const below = ['B,Budget,300z', ...lines('B', 12)];
+  const [warning, ...others] = await notRead(below);
+  assert.deepEqual(others, []);
+  assert.match(warning.detail, /^13 rows below the table, from row 33 on, .* send header_row=1\.$/);
+  assert.deepEqual(warning.choices, [{ parameters: { header_row: '1' } }]);
+  const all = await upload(file(below), '?header_row=1');
+  assert.equal(all.body.load.rows, 43);
+  assert.deepEqual(await notRead(['no,other,sum', ...lines('B', 3), 'Source: a register']), []);
+  assert.deepEqual(await notRead(Array.from({ length: 20 }, (_, index) => `Note ${index}`)), []);
+  // A further page of the same table has its own request.
+  assert.deepEqual(await notRead(['Page 2', 'no,name,amount', ...lines('B', 12)]), []);
+});

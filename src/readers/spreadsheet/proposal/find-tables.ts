@@ -228,7 +228,8 @@ const comparedRows = 10;
 function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
   const { firstColumn, lastColumn, profile } = table;
   if (part.rows[0]!.isTotal || isSameRow(table, table.rows[header.index]!, part.rows[0]!)) return false;
-  if (part.header !== undefined && part.header.contrasts > 0) return false;
+  if (part.header !== undefined && part.header.contrasts > 0 && !followsRowsOf(table, part, part.header))
+    return false;
   const body = table.rows.slice(header.index + 1, header.index + 1 + comparedRows);
   const usual = body.reduce((sum, row) => sum + filledIn(row, firstColumn, lastColumn), 0) / body.length;
   let filled = 0;
@@ -256,6 +257,24 @@ function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
   // In a narrow table a single number is a data row. A single text is a note.
   if (usual <= 3 && typed > 0) return average >= usual / 2;
   return average >= 0.6 * usual && (firstColumn === lastColumn || average >= 2);
+}
+
+/**
+ * Returns whether several rows above what looks like a header are data of the table above. A table of its own has at most a title or
+ * other rows of the header there, so the header is a row of data, too. Example: codes of digits, one of which ends with a letter.
+ */
+function followsRowsOf(
+  { profile, firstColumn, lastColumn }: Zone,
+  part: Zone,
+  { index }: FoundHeader,
+): boolean {
+  const isLike = (row: OutlineRow): boolean =>
+    filledIn(row, firstColumn, lastColumn) >= 2 &&
+    row.classes.every((found, at) => {
+      const usual = profile.classes[row.firstColumn + at - firstColumn];
+      return found === BLANK || usual === undefined || (found === WORDS ? usual === WORDS : isTyped(usual));
+    });
+  return index >= 2 && part.rows.slice(0, index).every(isLike);
 }
 
 function tableOf({ rows, header, firstColumn, lastColumn }: Zone): FoundTable[] {

@@ -510,3 +510,20 @@ test('rows of two columns with one number are rows of the table at its begin and
   assert.deepEqual([table.headerRow, table.headerRows], [1, 1]);
   assert.deepEqual(table.leftOut, []);
 });
+
+test('rows after a blank line that are like those of the table belong to it, although one of them is like a header', async () => {
+  const plan = (from: number) =>
+    [1, 2, 3].flatMap((step) => [
+      `A${from + step},Grants ${from + step},${300_468_000 + from + step},`,
+      `,,${300_489_000 + from + step},`,
+      `A${from + step}0,Projects ${from + step},,`,
+    ]);
+  const codes = ['A70,Other grants,,', 'A71,Guests,,', 'B7,Older grants,300368560z,', ',,300389460z,'];
+  const { table, otherTables } = await csv(['No,Name,Budget,', ...plan(10), ',,,', ...codes, ...plan(80)]);
+  assert.equal(table?.range, 'A1:C24');
+  assert.deepEqual(table.leftOut, []);
+  assert.deepEqual(otherTables, []);
+  // A title above the header shows that the rows are another table.
+  const titled = await csv(['No,Name,Budget', ...plan(10), ',,,', 'Older,,', 'No,Grant,Sum', ...plan(80)]);
+  assert.deepEqual(tablesOf(titled), ['A1:C10', 'A13:C22']);
+});

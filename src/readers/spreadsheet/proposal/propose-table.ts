@@ -22,6 +22,8 @@ export interface LargestTable extends ProposedTable {
   opened: CellRange;
   /** Descriptions of the parts of the sheet outside the range. */
   leftOut: string[];
+  /** The rows below the table that may belong to it, if they are more than a few notes. */
+  maybeMore?: { count: number; first: number } | undefined;
 }
 
 export interface SheetProposal {
@@ -65,6 +67,7 @@ export function proposeTable(outline: SheetOutline): SheetProposal {
         ),
         ...describeParts(others.filter((one) => hasSameHeader(table, one))),
       ],
+      maybeMore: rowsThatMayBelong(outline.rows, table, others),
     },
     reasons: [
       headerReason(table),
@@ -329,6 +332,28 @@ function describeParts(parts: Cells[]): string[] {
   return [
     `${ranges.join(', ')}, ${what} with the same header (to load ${parts.length === 1 ? 'it' : 'each'}, too, send range=${ranges[0]} and if_exists=append)`,
   ];
+}
+
+/** Fewer rows below a table are rather notes. */
+const leastRows = 10;
+
+/** Counts the rows below the table that fill no other columns than its own. Rows of one cell are titles or notes. */
+function rowsThatMayBelong(
+  rows: OutlineRow[],
+  table: FoundTable,
+  others: FoundTable[],
+): LargestTable['maybeMore'] {
+  const parts = others.filter((one) => hasSameHeader(table, one));
+  const below = rows.filter(
+    ({ row, filled, firstColumn, classes }) =>
+      row > table.lastRow &&
+      filled > 1 &&
+      firstColumn >= table.firstColumn &&
+      firstColumn + classes.length - 1 <= table.lastColumn &&
+      !parts.some(({ headerRow, lastRow }) => row >= headerRow && row <= lastRow),
+  );
+  const count = below.reduce((sum, { row, until }) => sum + until - row + 1, 0);
+  return count < leastRows ? undefined : { count, first: below[0]!.row };
 }
 
 function columnsInWords(columns: number[]): string {

@@ -66,7 +66,7 @@ export async function takeProposals(
   // The lines of a header of several rows are not compared one by one.
   const leavesOutHeaders = headerRows === 1;
   const window: SheetWindow = withHeaderRow({ ...chosen.window, range, headerRows, leavesOutHeaders }, row);
-  return chosen.within(window, [...warnings, tableTaken(table, reasons)]);
+  return chosen.within(window, [...warnings, tableTaken(table, reasons), ...notReadBelow(table)]);
 }
 
 /** Chooses the visible sheet with the largest table. A sheet that cannot be read is not chosen. */
@@ -108,6 +108,19 @@ function tableTaken(table: LargestTable, reasons: string[]): Warning {
     code: 'proposal-taken',
     detail: `${headerInWords(table)} read as the header of the table in ${table.range} (header_row=auto). ${reasons.join(' ')}${notRead(table.leftOut)}`,
   };
+}
+
+/** Warns of many rows that were left out and may belong to the table, because the user would lose them. */
+function notReadBelow({ headerRow, headerRows, maybeMore }: LargestTable): Warning[] {
+  if (maybeMore === undefined) return [];
+  const parameters = {
+    header_row: String(headerRow),
+    ...(headerRows > 1 && { header_rows: String(headerRows) }),
+  };
+  const { count, first } = maybeMore;
+  const sent = Object.entries(parameters).map((pair) => pair.join('='));
+  const detail = `${count} rows below the table, from row ${first} on, look like another table or notes, and were not read (header_row=auto). To read all rows below the header, send ${sent.join(' and ')}.`;
+  return [{ code: 'rows-not-read', detail, choices: [{ parameters }] }];
 }
 
 function valuesTaken(
