@@ -13,6 +13,8 @@ export interface OfferedChoice {
   label: string;
   reading: Reading;
   columns: State['columns'];
+  /** The place of the column that gets another type; undefined: the choice also changes how the file is read. */
+  typed?: number;
 }
 
 /**
@@ -39,9 +41,32 @@ export function offeredChoices(
     const isSameType = typed.every((plan, index) => plan.type === columns[index]!.type);
     if (isSameReading && isSameType) return [];
     const label = code === 'rows-not-read' ? 'Read these rows, too' : labelOf(choice, column);
-    return [{ label, reading: isSameReading ? reading : changed, columns: typed }];
+    return [
+      {
+        label,
+        reading: isSameReading ? reading : changed,
+        columns: typed,
+        ...(isSameReading && { typed: columns.findIndex((plan) => plan[by] === column) }),
+      },
+    ];
   });
 }
+
+/** Puts one choice for all columns that can get types of the same words before the choices for each of them. */
+export function withJointChoices(choices: OfferedChoice[]): OfferedChoice[] {
+  const single = choices.filter(({ typed }) => typed !== undefined);
+  const byWords = Map.groupBy(single, ({ columns, typed }) => wordsOfType(columns[typed!]!.type));
+  const joint = [...byWords].flatMap(([of, some]): OfferedChoice[] => {
+    const byPlace = new Map(some.map((choice) => [choice.typed, choice]));
+    if (byPlace.size < 2) return [];
+    const [{ reading, columns }] = some as [OfferedChoice];
+    const all = columns.map((plan, index) => byPlace.get(index)?.columns[index] ?? plan);
+    return [{ label: `Make these ${byPlace.size} columns ${of}`, reading, columns: all }];
+  });
+  return [...joint, ...choices];
+}
+
+const wordsOfType = (type: string): string => typeWords[type] ?? type;
 
 /** Returns the parameters of the file changed by a choice; undefined: the page has no field for one of its parameters. */
 function readingOf(reading: Reading, { parameters, type }: Choice): Reading | undefined {
@@ -114,7 +139,7 @@ function joinedItems(list: string, more: string): string {
 /** Returns the label of the button, which says what the choice does. */
 function labelOf({ parameters, type }: Choice, column = ''): string {
   const parts = [
-    ...(type === undefined ? [] : [`Make “${column}” ${typeWords[type] ?? type}`]),
+    ...(type === undefined ? [] : [`Make “${column}” ${wordsOfType(type)}`]),
     ...signWords(parameters),
     ...Object.entries(parameters).flatMap(([name, value]) => words[name]?.(value) ?? []),
   ];

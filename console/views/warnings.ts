@@ -1,6 +1,6 @@
 /** What the service has decided by itself, in one line each, and its warnings, grouped by kind, with buttons for what the user may choose. */
 import type { VNode } from 'preact';
-import type { OfferedChoice } from '../derived/choices.ts';
+import { type OfferedChoice, withJointChoices } from '../derived/choices.ts';
 import { hashOf } from '../derived/routes.ts';
 import { decisionsOf, isOpen, titleOf, warningWords } from '../derived/warnings.ts';
 import type { Warning } from '../failure.ts';
@@ -41,7 +41,8 @@ function openWarnings(
     h('ul', null, [
       [...Map.groupBy(ordered, ({ code }) => code)].map(([code, some]) => {
         // Warnings about several columns often have the same choice, which then is one button.
-        const byLabel = new Map(some.flatMap(choicesOf).map((choice) => [choice.label, choice]));
+        const choices = withJointChoices(some.flatMap(choicesOf));
+        const byLabel = new Map(choices.map((choice) => [choice.label, choice]));
         const id = `warning-${code}`;
         return h('li', null, [
           h('div', { id }, some.length > maxUnfolded ? folded(code, some) : some.map(line)),

@@ -16,7 +16,7 @@ import {
   type TableDescription,
 } from '../../client/client.ts';
 import { uploadParameters } from '../../client/parameters.ts';
-import { offeredChoices } from '../../console/derived/choices.ts';
+import { offeredChoices, withJointChoices } from '../../console/derived/choices.ts';
 import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../../console/derived/columns.ts';
 import { curlText, psqlText } from '../../console/derived/commands.ts';
 import { linkIn, nameOfLink, readingQuery } from '../../console/derived/file.ts';
@@ -779,6 +779,20 @@ test('the choices of a warning become buttons that change only what they name', 
     typed!.columns.map(({ type }) => type),
     ['bigint', 'date', 'boolean'],
   );
+  const typesOf = (type: string, column: string) =>
+    offered([{ parameters: { extra_columns: 'add' }, type }], {}, column);
+  const [first, , last] = state.columns.map(({ header }) => header) as [string, string, string];
+  const numbersOf = [...typesOf('numeric', first), ...typesOf('numeric', last)];
+  assert.deepEqual(
+    withJointChoices(numbersOf).map(({ label, columns }) => [label, columns.map(({ type }) => type).join()]),
+    [
+      ['Make these 2 columns numbers', 'numeric,date,numeric'],
+      [`Make “${first}” numbers`, 'numeric,date,text'],
+      [`Make “${last}” numbers`, 'bigint,date,numeric'],
+    ],
+  );
+  const others = [...typesOf('numeric', first), ...typesOf('boolean', last)];
+  assert.deepEqual(withJointChoices(others), others);
 });
 
 test('every upload parameter has a control on the page, or a reason why it has none', () => {
