@@ -636,7 +636,7 @@ suite('what stands in the way', () => {
 
   test('a value that would pad all rows of the table too much is refused, and the table stays as it is', async () => {
     const table = await create('a char(3)', `SELECT 'ab' FROM generate_series(1, 50)`);
-    const sentence = /pad the rows of the table too much: the limit is 64 MiB/;
+    const sentence = /lengthen the rows of the table too much: the limit is 64 MiB/;
     const { detail } = assertProblem(
       await send(table, [{ a: 'x'.repeat(2_000_000) }]),
       413,
@@ -655,7 +655,7 @@ suite('what stands in the way', () => {
       413,
       'limit-exceeded',
     );
-    assert.match(detail, /pad a row too much: the limit is 16 MiB/);
+    assert.match(detail, /lengthen a row too much: the limit is 16 MiB/);
     assert.equal((await send(table, [{ a: ['x'.repeat(2000)] }])).status, 200);
     assert.equal(await typeOf(table), 'character(2000)[]');
   });

@@ -988,12 +988,52 @@ suite('Alter Table', () => {
         type,
       }));
       const { detail } = assertProblem(await put(name, { columns }), 413, 'limit-exceeded');
-      assert.match(detail, /would pad (the rows of the table|a row) too much: the limit is \d\d MiB/);
+      assert.match(detail, /lengthen (the rows of the table|a row) too much: the limit is \d\d MiB/);
     }
     const longer = {
       columns: [{ name: 'a', type: 'char(3000)' }, { name: 'b', type: 'char(5)[]' }, { name: 'c' }],
     };
     assert.equal((await put(name, longer)).status, 200);
+  });
+
+  test('refuses types that make numbers and bits too long as text', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a numeric, b varbit, c jsonb, d numeric[]);
+      INSERT INTO ${name} SELECT 1e131071, repeat('0', 150000)::varbit, '[1e131071]', ARRAY[1e131071] FROM generate_series(1, 600)`);
+    const types = { a: 'numeric', b: 'varbit', c: 'jsonb', d: 'numeric[]' };
+    const columnsWith = (changed: Partial<typeof types>) =>
+      Object.entries({ ...types, ...changed }).map(([column, type]) => ({ name: column, type }));
+    for (const changed of [{ a: 'text' }, { b: 'text' }, { c: 'json' }, { d: 'text[]' }]) {
+      const refused = await put(name, { columns: columnsWith(changed) });
+      const { detail } = assertProblem(refused, 413, 'limit-exceeded');
+      assert.match(detail, /^The new types lengthen the rows of the table too much: the limit is 64 MiB\./);
+    }
+    await sql(`DELETE FROM ${name} WHERE ctid NOT IN (SELECT ctid FROM ${name} LIMIT 2)`);
+    const texts = { a: 'text', b: 'text', c: 'json', d: 'text[]' };
+    assert.equal((await put(name, { columns: columnsWith(texts) })).status, 200);
+  });
+
+  test('refuses new columns whose defaults are too long for the rows of the table', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int); INSERT INTO ${name} SELECT generate_series(1, 3000)`);
+    const columnsWith = (text: string) => [
+      { name: 'id', type: 'integer' },
+      { name: 'more', type: 'text', default: text },
+    ];
+    const computed = `to_char(clock_timestamp(), '${'J'.repeat(4000)}')`;
+    for (const long of [computed, 'x'.repeat(28_000)]) {
+      const { detail } = assertProblem(
+        await put(name, { columns: columnsWith(long) }),
+        413,
+        'limit-exceeded',
+      );
+      assert.match(
+        detail,
+        /^The defaults of the new columns lengthen the rows of the table too much: the limit is 64 MiB\./,
+      );
+    }
+    const shorter = columnsWith(computed.replace('J'.repeat(3100), ''));
+    assert.equal((await put(name, { columns: shorter })).status, 200);
   });
 
   test('refuses a type that has no operator for a check of the table', async () => {

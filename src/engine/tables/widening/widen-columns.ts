@@ -8,7 +8,7 @@ import { pipeline } from '../../../postgres/pipeline.ts';
 import { apartInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../../postgres/sqlstate.ts';
-import { admitPadding } from '../added-padding.ts';
+import { admitTypes } from '../added-bytes.ts';
 import { admitChanges } from '../change-memory.ts';
 import { refuseColumnDependents } from './column-dependents.ts';
 
@@ -26,7 +26,7 @@ export async function widenColumns(
   await admitChanges(client, relation, { changes: widenings.length });
   await refuseColumnDependents(client, relation, widenings);
   const changes = widenings.map(({ column, to }) => ({ from: column, to: { type: to } }));
-  await admitPadding(client, relation, changes);
+  await admitTypes(client, relation, changes);
   const names = widenings.map(({ column }) => column.name);
   const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [relation, names]);
   const { rows: settings } = await client.query<{ setting: string }>(storageSettings, [relation, names]);

@@ -39,6 +39,8 @@ export interface Plan {
   target: Target;
   /** The columns whose values are measured before the changes. */
   costly: CostlyColumn[];
+  /** The length of the defaults of new columns, which each row gets. */
+  addedBytes: number;
 }
 
 /**
@@ -71,7 +73,7 @@ export async function planChanges(
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
   await refuseDependentsOf(client, table, changes, matched);
-  return { changes, comparison, target, costly: target.costly };
+  return { changes, comparison, target, costly: target.costly, addedBytes: target.addedBytes };
 }
 
 /** The changes that leave the columns and checks of the table as they are. */
@@ -89,7 +91,7 @@ async function readTarget(
   { sent, matched }: Comparison,
   options: PrepareOptions,
   problems: DefinitionProblems,
-): Promise<Target & { addedTrees: number; costly: CostlyColumn[] }> {
+): Promise<Target & { addedTrees: number; costly: CostlyColumn[]; addedBytes: number }> {
   const before = await readLoadColumns(client, options.schema, options.name);
   const read = async (table: unknown) => {
     const resolved = await resolveDefinition(client, { ...options, table });
@@ -98,12 +100,16 @@ async function readTarget(
     resolved.admitSequences();
     let addedTrees = 0;
     let costly: CostlyColumn[] = [];
+    let addedBytes = 0;
     const measure = async (relation: string, temporaryName: string) => {
       addedTrees = (await readShape(client, relation)).trees;
-      costly = costlyColumns(before, await readTemporaryColumns(client, temporaryName), matched.oldNames);
+      const after = await readTemporaryColumns(client, temporaryName);
+      costly = costlyColumns(before, after, matched.oldNames);
+      const added = after.filter(({ name }) => !matched.oldNames.has(name));
+      addedBytes = added.reduce((sum, { defaultBytes = 0 }) => sum + defaultBytes, 0);
     };
     const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
-    return { prepared, described, addedTrees, costly };
+    return { prepared, described, addedTrees, costly, addedBytes };
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);

@@ -14,7 +14,7 @@ import {
   isDatabaseError,
   isRefusalOfData,
 } from '../../../../postgres/sqlstate.ts';
-import { admitPadding } from '../../added-padding.ts';
+import { admitDefaults, admitTypes } from '../../added-bytes.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
 import type { Conversion } from '../../conversion/conversion.ts';
 import { readCastFacts } from '../../conversion/conversion-facts.ts';
@@ -107,6 +107,7 @@ class Run {
   all(): Promise<ChangedTable> {
     return this.#underLock(async () => {
       await this.#refuseCostlyValues();
+      await admitDefaults(this.#client, this.#relation, this.#plan.addedBytes);
       const firstType = this.#changes.findIndex(({ conversion }) => conversion !== undefined);
       await this.#make(this.#changes.slice(0, Math.max(firstType, 0)));
       const losses = firstType === -1 ? [] : await this.#checkValues();
@@ -184,7 +185,7 @@ class Run {
     const problems = new Problems();
     await this.#checkCasts(conversions);
     const types = conversions.map(({ change }) => change);
-    await admitPadding(this.#client, this.#relation, types);
+    await admitTypes(this.#client, this.#relation, types);
     const rows = await this.#readNamedRows();
     const { allowsLosses } = this.#options;
     const losses: CountedLoss[] = [];
