@@ -112,7 +112,10 @@ test('a file that finds no memory in time is refused and can be sent again', {
   process.kill(reader!, 'SIGSTOP');
   const refused = await upload(service, 'b', oldWorkbook);
   const { detail } = assertProblem(refused, 429, 'too-many-uploads');
-  assert.match(detail, /1 process \(MAX_LEGACY_READERS\) and .* \(MAX_FILE_MEMORY_BYTES\)/);
+  assert.match(
+    detail,
+    /^Other \.xls workbooks or Parquet files are being read: .* 1 process \(MAX_LEGACY_READERS\) and .* \(MAX_FILE_MEMORY_BYTES\)/,
+  );
   assert.equal(refused.headers.get('retry-after'), '5');
   process.kill(reader!, 'SIGCONT');
   assert.equal((await first).status, 200);

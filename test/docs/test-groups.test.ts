@@ -1,9 +1,9 @@
 /** Tests that every test file is run: `npm test` runs the first tier, and `npm run test:rest` the second one. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
-import { basename } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { allGroups, processesOf, root } from '../support/groups.ts';
+import { allGroups, filesNamed, processesOf, root } from '../support/groups.ts';
 
 test('every test file is in a folder of test/, or beside the source, and is run once', () => {
   const outside = ['node_modules', 'dist', 'test/citus'];
@@ -28,3 +28,15 @@ test('both tiers have files, and each folder of the second tier exists', () => {
     ['attacks', 'cli', 'concurrency', 'faults', 'process'],
   );
 });
+
+for (const matrix of ['servers', 'citus']) {
+  test(`the test files that ${matrix}.matrix.ts lists by name exist`, () => {
+    const source = readFileSync(join(root, 'test', 'matrix', `${matrix}.matrix.ts`), 'utf8');
+    const lists = source.matchAll(/^const \w+ = \[([^\]]*)\];$/gm);
+    const names = [...lists].flatMap(([, list]) =>
+      [...list!.matchAll(/'([\w-]+)'/g)].map(([, name]) => name!),
+    );
+    assert.ok(names.length > 20);
+    filesNamed(names);
+  });
+}

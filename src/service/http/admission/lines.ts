@@ -162,7 +162,7 @@ function noMemoryForFile(limits: LimitsConfig, wanted: 'memory' | 'reader'): App
   const what =
     wanted === 'memory'
       ? `Other files take the memory that this one may need: the limit for all is ${memory}.`
-      : `Other .xls workbooks are being read: the limits for all files are ${readers} and ${memory}.`;
+      : `Other .xls workbooks or Parquet files are being read: the limits for all files are ${readers} and ${memory}.`;
   return new AppError('too-many-uploads', `${what} ${endOfWait(limits, false)}`, { headers });
 }
 
