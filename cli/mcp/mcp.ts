@@ -37,14 +37,13 @@ export async function mcp(line: CommandLine): Promise<number> {
         if (wrong !== undefined) return refused({ detail: wrong });
         const tool = tools[name]!;
         const danger = tool.danger?.(given);
-        if (danger === undefined) return answerOf(tool.run(client, given, mcpReq.signal));
+        const run = () => answerOf(async () => tool.run(client, given, mcpReq.signal));
+        if (danger === undefined) return run();
         // An answer counts only once, for the call about which the person was asked.
         const call = JSON.stringify([name, given]);
         const confirmed = sdk.acceptedContent(mcpReq.inputResponses, 'confirm')?.confirm;
         if (asked.delete(call) && mcpReq.inputResponses !== undefined)
-          return confirmed === true
-            ? answerOf(tool.run(client, given, mcpReq.signal))
-            : refused({ detail: 'The person did not confirm it.' });
+          return confirmed === true ? run() : refused({ detail: 'The person did not confirm it.' });
         asked.add(call);
         return confirmation(sdk, danger);
       });
@@ -87,15 +86,25 @@ function confirmation({ inputRequired }: Sdk, message: string): InputRequiredRes
   return inputRequired({ inputRequests: { confirm: inputRequired.elicit({ message, requestedSchema }) } });
 }
 
-async function answerOf(running: Promise<object>): Promise<CallToolResult> {
+async function answerOf(run: () => Promise<object>): Promise<CallToolResult> {
   try {
-    return resultOf(await running);
+    return withinBounds(resultOf(await run()));
   } catch (error) {
     const isKnown =
       error instanceof ProblemError || error instanceof ConnectionError || error instanceof WrongUse;
     if (!isKnown) throw error;
     return refused(error instanceof WrongUse ? { detail: error.message } : errorDocument(error));
   }
+}
+
+/** Agents end the connection, with all tools, at an answer of more than 10 MiB. */
+const maxAnswerBytes = 8 * 1024 * 1024;
+
+function withinBounds(result: CallToolResult): CallToolResult {
+  const bytes = Buffer.byteLength(JSON.stringify(result));
+  if (bytes <= maxAnswerBytes) return result;
+  const detail = `The call is done, but its answer has ${bytes} bytes, and an agent takes at most ${maxAnswerBytes}. Ask for less, for example with a smaller limit.`;
+  return refused({ detail });
 }
 
 function refused(problem: object): CallToolResult {

@@ -195,6 +195,24 @@ suite('the tools', () => {
     }
   });
 
+  test('an answer that is too long for an agent is refused, and the tools continue to work', async () => {
+    const { agent } = await startAgent();
+    try {
+      const data = Array.from({ length: 700 }, (_, n) => ({ n, text: 'x'.repeat(15_000) }));
+      const loaded = await service.post('/api/v1/table/wide/upload/json', { data });
+      assert.equal(loaded.status, 201);
+      const all = await call(agent, 'read_rows', { table: 'wide', limit: 700 });
+      assert.equal(all.isError, true);
+      assert.match(all.body.detail, /smaller limit/);
+      const some = await call(agent, 'read_rows', { table: 'wide', limit: 2 });
+      assert.equal(some.body.rows.length, 2);
+      const unnamed = await call(agent, 'describe_table', { table: 5 });
+      assert.deepEqual(unnamed, { isError: true, body: { detail: '"file", "table" and "id" are texts.' } });
+    } finally {
+      await agent.close();
+    }
+  });
+
   test('problems are data: of a wrong token, a missing file and a tool that does not exist', async () => {
     const { agent } = await startAgent();
     try {
