@@ -418,6 +418,23 @@ suite('bodies', () => {
       assertProblem(answer, status, code);
     });
   }
+  for (const [part, content, code] of [
+    ['patch', '[{"row":1,"column":"note","value":"M\u00fcller"}]', 'invalid-parameter'],
+    ['body', '{"table":{"columns":[{"name":"note","type":"text","default":"M\u00fcller"}]}}', 'invalid-json'],
+    ['source', '{"from_url":"https://example.com/M\u00fcller.csv"}', 'invalid-parameter'],
+  ] as const) {
+    test(`a part ${part} that is not UTF-8 is refused, and not read with other characters`, async () => {
+      const disposition = '\r\nContent-Disposition: form-data; name=';
+      const file = part === 'source' ? '' : `--x${disposition}"file"; filename="a.csv"\r\n\r\nnote\na\n\r\n`;
+      const form = `--x${disposition}"${part}"\r\n\r\n${content}\r\n${file}--x--\r\n`;
+      const answer = await service.request('POST', '/table/not_utf8/upload/excel', {
+        body: Buffer.from(form, 'latin1'),
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      });
+      assert.equal(answer.body.code, code, JSON.stringify(answer.body));
+    });
+  }
+
   test('a multipart body without a boundary in its content type is refused with 400', async () => {
     const answer = await service.request('POST', '/table/a/upload/excel', {
       headers: { 'content-type': 'multipart/form-data' },

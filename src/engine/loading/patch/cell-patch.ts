@@ -56,15 +56,17 @@ export function correctionsOf(list: unknown): CellPatch[] {
 
 const example = '[{"row": 3, "column": "amount", "value": "12.50"}]';
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Parses JSON whose numbers become `JsonNumber`. @throws AppError `invalid-parameter` */
 export function parseKeepingDigits(text: Buffer): unknown {
   // The third parameter is that of the proposal "JSON.parse source text access", which the types of TypeScript lack.
   const keepDigits = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
     typeof value === 'number' && source !== undefined ? new JsonNumber(source) : value;
   try {
-    return JSON.parse(text.toString(), keepDigits as (key: string, value: unknown) => unknown);
+    return JSON.parse(utf8.decode(text), keepDigits as (key: string, value: unknown) => unknown);
   } catch {
-    throw wrongParameter('patch', `The corrections are not JSON. Send ${example}.`);
+    throw wrongParameter('patch', `The corrections are not JSON in UTF-8. Send ${example}.`);
   }
 }
 

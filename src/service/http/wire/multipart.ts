@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busboy';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
@@ -122,7 +123,7 @@ export async function readForm(
   { maxPartBytes, maxParts, names, isFile, openFile, mayLink }: FormParts,
 ): Promise<ReadForm> {
   const taken: Parts = new Map();
-  const busboy = openBusboy(headers, maxPartBytes, maxParts);
+  const busboy = openBusboy(headers, maxParts);
   let written = Promise.resolve<undefined>(undefined);
   const maxBytesOf = (name: string): number =>
     limitsOfParts[name] ?? (isFile(name) ? maxSourceBytes : maxPartBytes);
@@ -130,27 +131,18 @@ export async function readForm(
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
     addPart(taken, { names, parameters }, name, take).catch((error) => busboy.destroy(error));
   };
-  busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
-    orDestroy(busboy, () =>
+  busboy.on('file', (name: string, stream: BusboyFileStream, sentName: string | undefined, ...type) => {
+    orDestroy(busboy, () => {
+      const isContent = isFile(name) && isSentAsFile(sentName, type[1]);
+      if (isFile(name) && !isContent && !mayLink)
+        throw partError(name, 'not-a-file', `The part ${name} must be sent as a file (with a filename).`);
       receive(name, () => {
-        if (!isFile(name)) return collectPart(name, stream, maxBytesOf(name));
+        if (!isContent) return collectPart(name, stream, maxBytesOf(name));
         stream.on('error', () => {});
         written = written.then(() =>
-          spoolPart(stream, openFile(name, sentName), (chunk) => digest?.addToPart(name, chunk)),
+          spoolPart(stream, openFile(name, sentName ?? ''), (chunk) => digest?.addToPart(name, chunk)),
         );
         return written;
-      }),
-    );
-  });
-  busboy.on('field', (name: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
-    orDestroy(busboy, () => {
-      if (!mayLink && isFile(name)) {
-        throw partError(name, 'not-a-file', `The part ${name} must be sent as a file (with a filename).`);
-      }
-      receive(name, async () => {
-        const bytes = Buffer.from(value);
-        if (truncated || bytes.length > maxBytesOf(name)) throw partTooLong(name, maxBytesOf(name));
-        return bytes;
       });
     });
   });
@@ -183,7 +175,7 @@ export async function readFirstPart(
   maxBytes: number,
   hold: (take: () => Promise<number | undefined>) => Promise<void> = takeAll,
 ): Promise<{ part: Buffer; chunks: () => AsyncGenerator<Buffer> }> {
-  const busboy = openBusboy(headers, maxBytes, Number.POSITIVE_INFINITY);
+  const busboy = openBusboy(headers, Number.POSITIVE_INFINITY);
   const first = Promise.withResolvers<Buffer>();
   let isRead = false;
   const settled = first.promise.finally(() => {
@@ -199,18 +191,14 @@ export async function readFirstPart(
     if (sent === name) read().then(first.resolve, first.reject);
     else first.reject(partError(name, 'missing-part', `The first part of the form must be ${name}.`));
   };
-  busboy.on('field', (sent: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
-    take(sent, async () => {
-      if (truncated) throw partTooLong(name, maxBytes);
-      return Buffer.from(value);
-    });
-  });
   busboy.on('file', (sent: string, stream: BusboyFileStream) => {
     stream.on('error', () => {});
     take(sent, () => collectPart(name, stream, maxBytes));
     stream.resume();
   });
-  busboy.on('finish', () => first.reject(partError(name, 'missing-part', `The part ${name} is missing.`)));
+  busboy.on('finish', () => {
+    if (!isTaken) first.reject(partError(name, 'missing-part', `The part ${name} is missing.`));
+  });
   busboy.on('error', (error) => first.reject(asMultipartError(error)));
   const kept: Buffer[] = [];
   let bytes = 0;
@@ -224,6 +212,8 @@ export async function readFirstPart(
     if (done || isTooLong) return undefined;
     kept.push(value);
     await new Promise((resolve) => busboy.write(value, resolve));
+    // The end of the part comes after the call of the writer.
+    await setImmediate();
     return isRead ? undefined : value.length;
   });
   const part = await settled;
@@ -289,15 +279,22 @@ function namesInWords(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-function openBusboy(headers: IncomingHttpHeaders, maxBodyPartBytes: number, parts: number): BusboyInstance {
+function openBusboy(headers: IncomingHttpHeaders, parts: number): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      limits: { fieldSize: maxBodyPartBytes, fieldNameSize: 200, parts, headerPairs: 100 },
+      limits: { fieldNameSize: 200, parts, headerPairs: 100 },
+      // The text of a field would replace bytes that are not UTF-8. So all parts come as bytes.
+      isPartAFile: () => true,
     });
   } catch (error) {
     throw new AppError('invalid-multipart', 'The Content-Type names no boundary.', { cause: error });
   }
+}
+
+/** Whether the sender means a file, and not a field. */
+function isSentAsFile(sentName: string | undefined, contentType: string): boolean {
+  return sentName !== undefined || contentType === 'application/octet-stream';
 }
 
 function orDestroy(busboy: BusboyInstance, act: () => void): void {
@@ -349,11 +346,13 @@ async function fetchPart(
   return fetched?.name ?? '';
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Returns the link of a part. @throws AppError `invalid-parameter`, which does not show the link */
 export function linkOf(part: string, source: Buffer): string {
   let sent: unknown;
   try {
-    sent = JSON.parse(source.toString('utf8'));
+    sent = JSON.parse(utf8.decode(source));
   } catch {
     // It is refused below.
   }
