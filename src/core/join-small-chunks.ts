@@ -33,6 +33,7 @@ export function joinSmallChunks(message: IncomingMessage, refuse: () => void): v
 
 /** A body that waits to continue, and how long the bodies rest before that. */
 interface Turn {
+  body: ChunkedBody;
   goOn: () => void;
   restMs: number;
 }
@@ -59,6 +60,32 @@ function serveLater(line: Turn[]): void {
   else setImmediate(serve);
 }
 
+/** Takes a body that has ended out of a line, so that nobody waits for it. The first one stays, because its turn has begun. */
+function leaveLine(line: Turn[], body: ChunkedBody): void {
+  const at = line.findIndex((turn) => turn.body === body);
+  if (at > 0) line.splice(at, 1);
+}
+
+/** The bodies that have not ended. */
+const open = new Set<ChunkedBody>();
+
+/** The number of small chunks of all bodies in this turn of the event loop. */
+let chunksInTurn = 0;
+
+/**
+ * Counts a small chunk. After `pauseAfterChunks` of them in one turn, no other chunked body is read in that turn: the bytes of all
+ * connections that wait would otherwise be parsed in it.
+ */
+function countChunk(body: ChunkedBody): void {
+  if (chunksInTurn === 0) {
+    setImmediate(() => {
+      chunksInTurn = 0;
+    });
+  }
+  if (++chunksInTurn !== pauseAfterChunks) return;
+  for (const other of open) if (other !== body) other.stopReading();
+}
+
 /** Receives the chunks of a body from the parser and passes them to the stream of the body. */
 class ChunkedBody {
   readonly #message: IncomingMessage;
@@ -75,6 +102,8 @@ class ChunkedBody {
     this.#message = message;
     this.#deliver = deliver;
     this.#refuse = refuse;
+    open.add(this);
+    message.once('close', () => this.#leave());
   }
 
   /**
@@ -84,10 +113,12 @@ class ChunkedBody {
    */
   push(chunk: Buffer | null): boolean {
     if (this.#message.destroyed) return false;
+    if (chunk === null) open.delete(this);
     if (chunk === null || chunk.length >= smallChunkBytes) {
       this.#flush();
       return this.#deliver(chunk);
     }
+    countChunk(this);
     this.#chunks++;
     this.#bytes += chunk.length;
     if (this.#chunks > maxTinyChunks && this.#bytes < this.#chunks * minMeanBytes) {
@@ -104,11 +135,32 @@ class ChunkedBody {
     return this.#chunks < pauseAfterChunks && waiting < this.#message.readableHighWaterMark;
   }
 
+  /** Does not read the connection until this body has its turn. If it is not read already, its reader reads it later. */
+  stopReading(): void {
+    const { socket } = this.#message;
+    if (socket.isPaused()) return;
+    socket.pause();
+    takeTurn(inLine, { body: this, goOn: () => socket.resume(), restMs: 0 });
+  }
+
+  #leave(): void {
+    open.delete(this);
+    this.#gathered = undefined;
+    this.#gatheredBytes = 0;
+    leaveLine(inLine, this);
+    leaveLine(tinyInLine, this);
+  }
+
   readonly #endTurn = (): void => {
+    if (this.#message.destroyed) return;
     if (this.#chunks < pauseAfterChunks) this.#goOn();
-    else if (this.#bytes >= this.#chunks * minUnpacedBytes) takeTurn(inLine, { goOn: this.#goOn, restMs: 0 });
-    else takeTurn(tinyInLine, { goOn: this.#goOn, restMs: this.#chunks * restMsPerChunk });
+    else if (this.#bytes >= this.#chunks * minUnpacedBytes) takeTurn(inLine, this.#turn(0));
+    else takeTurn(tinyInLine, this.#turn(this.#chunks * restMsPerChunk));
   };
+
+  #turn(restMs: number): Turn {
+    return { body: this, goOn: this.#goOn, restMs };
+  }
 
   readonly #goOn = (): void => {
     this.#endsTurn = false;
