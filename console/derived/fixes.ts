@@ -1,13 +1,15 @@
 /** The fixes that the page offers for problems. */
-import type { ColumnPlan, State } from '../state.ts';
+import type { ColumnPlan, Reading, State } from '../state.ts';
 import { withKey } from './columns.ts';
 import type { GroupedProblems } from './problems.ts';
 import { escapedItem } from './words.ts';
+import { yesNoHint } from './yes-no.ts';
 
 export type Fix =
   | { is: 'text'; column: string; label: string }
   | { is: 'nullable'; column: string; label: string }
   | { is: 'null-value'; value: string; label: string }
+  | { is: 'yes-no'; change: Partial<Reading>; label: string }
   | { is: 'errors-null'; label: string }
   | { is: 'no-key'; column: string; label: string }
   | { is: 'skip-repeated'; label: string }
@@ -23,7 +25,7 @@ const valueCodes =
 const maxNullWords = 3;
 
 /** Returns the fixes for a group of problems. @param keeps true: the table exists and its columns keep their types */
-export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
+export function fixesOf(group: GroupedProblems, keeps: boolean, reading: Reading): Fix[] {
   const { code, column, problems } = group;
   if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as empty' }];
   if (code === 'not-unique') {
@@ -48,13 +50,29 @@ export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   if (code === 'null-not-allowed')
     return keeps ? [] : [{ is: 'nullable', column, label: `Allow empty cells in “${column}”` }];
   if (!valueCodes.test(code) || code.startsWith('not-unique')) return [];
+  const toText: Fix[] = keeps ? [] : [{ is: 'text', column, label: `Make “${column}” text` }];
+  // Words for yes and no are values: to treat them as empty would lose them.
+  const yesNo = code === 'not-a-boolean' ? yesNoOf(problems, reading) : undefined;
+  if (yesNo !== undefined) return [yesNo, ...toText];
   const words = new Set(problems.map(({ value }) => value ?? ''));
   const isFew = group.count === problems.length ? words.size <= maxNullWords : words.size === 1;
   const nullWords = isFew ? [...words].filter(isNullWord) : [];
   return [
     ...nullWords.map((value) => ({ is: 'null-value' as const, value, label: `Treat “${value}” as empty` })),
-    ...(keeps ? [] : [{ is: 'text' as const, column, label: `Make “${column}” text` }]),
+    ...toText,
   ];
+}
+
+function yesNoOf(problems: GroupedProblems['problems'], reading: Reading): Fix | undefined {
+  const rows = problems.map(({ value }) => [value ?? null]);
+  const hint = yesNoHint(reading, { header: [''], types: ['text'], rows }, false);
+  return (
+    hint && {
+      is: 'yes-no',
+      change: hint.change,
+      label: `Read “${hint.yes}” and “${hint.no}” as true and false`,
+    }
+  );
 }
 
 /** Problems of the header or of the definition. They concern no single row, so leaving out rows does not help. */
@@ -93,6 +111,8 @@ export function withFix(state: State, fix: Fix): State {
       const nullValues = before === '' ? escapedItem(fix.value) : `${before},${escapedItem(fix.value)}`;
       return { ...state, reading: { ...state.reading, nullValues } };
     }
+    case 'yes-no':
+      return { ...state, reading: { ...state.reading, ...fix.change } };
     case 'errors-null':
       return { ...state, reading: { ...state.reading, errorsAreNull: true } };
     case 'skip-repeated':

@@ -57,7 +57,7 @@ function isFor({ parameters }: Pick<Settings, 'parameters'>, target: Target): bo
 /**
  * Returns the settings that the page uses by itself for a new file: the only profile with its header and a table, or those of the
  * last load of a file with this header, unless another table has the name of the file. If the user has chosen a table before the file,
- * they must be for this table.
+ * they must be for this table. Those of a load that made the table are used only then.
  */
 export function fittingSettings(state: State): ListedProfile | Settings | undefined {
   const { inspection, profiles, isTargetChosen, target, existing } = state;
@@ -68,7 +68,9 @@ export function fittingSettings(state: State): ListedProfile | Settings | undefi
   const fitting = profiles.filter(fits);
   if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
   const isNameFree = existing.is === 'failed' || (existing.is === 'ready' && existing.value === null);
-  return state.remembered.find((one) => !one.isOfNewTable && fits(one) && (isNameFree || isFor(one, target)));
+  return state.remembered.find(
+    (one) => (!one.isOfNewTable || isTargetChosen) && fits(one) && (isNameFree || isFor(one, target)),
+  );
 }
 
 /** Returns whether the file has the same header as the file for which the profile was saved, in any order. */

@@ -21,17 +21,22 @@ const words: [language: string, yes: string[], no: string[]][] = [
 
 export interface YesNoHint {
   headers: string[];
-  /** The words as the file writes them. */
+  /** The words as the file writes them. One that it lacks is in lower case. */
   yes: string;
   no: string;
   /** The change with which they become true and false. */
   change: Partial<Reading>;
 }
 
-/** Returns the first language of which text columns have only the words for yes and no, in the rows that are shown. */
+/**
+ * Returns the first language of which text columns have only the words for yes and no, in the rows that are shown.
+ *
+ * @param areBothNeeded false: one of the two words is enough, because the columns are known to be true or false
+ */
 export function yesNoHint(
   { isNatural, languages }: Reading,
   { header, types, rows }: Pick<Inspection, 'header' | 'types' | 'rows'>,
+  areBothNeeded = true,
 ): YesNoHint | undefined {
   const known = isNatural ? splitItems(languages, ',') : [];
   const texts = [...header.keys()].filter((index) => types[index] === 'text');
@@ -43,15 +48,16 @@ export function yesNoHint(
     const fitting = texts.filter(
       (index) =>
         rows.every(({ [index]: value }) => !value || isOf(value, yes) || isOf(value, no)) &&
-        written(index, yes) &&
-        written(index, no),
+        (areBothNeeded
+          ? written(index, yes) && written(index, no)
+          : (written(index, yes) ?? written(index, no))),
     );
     const [first] = fitting;
     if (first === undefined) continue;
     return {
       headers: fitting.map((index) => header[index]!),
-      yes: written(first, yes)!,
-      no: written(first, no)!,
+      yes: written(first, yes) ?? yes[0]!,
+      no: written(first, no) ?? no[0]!,
       change: { isNatural: true, languages: [languages, language].filter(Boolean).join(',') },
     };
   }

@@ -275,9 +275,11 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
       ]),
       h('div', { class: 'fixes' }, [
         replaceButton(state, group, actions),
-        fixesOf({ ...group, problems: own, count: own.length + rest }, mayKeepDefinition(state)).map((fix) =>
-          button(fix.label, () => actions.applyFix(fix), { kind: 'fix' }),
-        ),
+        fixesOf(
+          { ...group, problems: own, count: own.length + rest },
+          mayKeepDefinition(state),
+          state.reading,
+        ).map((fix) => button(fix.label, () => actions.applyFix(fix), { kind: 'fix' })),
       ]),
     ]),
     !isOpen && detail !== '' && h('p', { class: 'group-detail' }, data(detail)),

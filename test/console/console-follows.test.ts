@@ -65,7 +65,7 @@ import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
 import { collectFile } from '../../console/file/collect-file.ts';
 import { pastedFile } from '../../console/file/pasted-file.ts';
 import { rowOfJson } from '../../console/file/row-of-json.ts';
-import { emptyWork, initialState } from '../../console/initial-state.ts';
+import { emptyReading, emptyWork, initialState } from '../../console/initial-state.ts';
 import type { Inspection } from '../../console/inspection.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
 import type { ColumnPlan, DraftColumn, LoadProgress, PlannedChange, State } from '../../console/state.ts';
@@ -274,13 +274,32 @@ test('problems are grouped by column and kind, with the counts of the service', 
     ],
   );
   assert.deepEqual(
-    fixesOf(groups[0]!, false).map(({ label }) => label),
+    fixesOf(groups[0]!, false, emptyReading).map(({ label }) => label),
     ['Treat “n/a” as empty', 'Make “a” text'],
   );
   assert.deepEqual(
-    fixesOf(groups[0]!, true).map(({ label }) => label),
+    fixesOf(groups[0]!, true, emptyReading).map(({ label }) => label),
     ['Treat “n/a” as empty'],
   );
+});
+
+test('words for yes and no in a boolean column are read as such, and never offered to be treated as empty', () => {
+  const fixes = (code: string, ...values: string[]) => {
+    const problems = values.map((value) => ({ code, detail: '', column: 'a', value }) as Problem);
+    return fixesOf(
+      { key: '', column: 'a', code, count: values.length, detail: '', problems },
+      true,
+      emptyReading,
+    );
+  };
+  const [read, ...others] = fixes('not-a-boolean', 'Ja', 'nein', 'Ja');
+  assert.equal(read!.label, 'Read “Ja” and “nein” as true and false');
+  assert.deepEqual(others, []);
+  const { reading } = withFix(stateWith(same), read!);
+  assert.deepEqual([reading.isNatural, reading.languages], [true, 'de']);
+  assert.equal(fixes('not-a-boolean', 'oui')[0]!.label, 'Read “oui” and “non” as true and false');
+  assert.equal(fixes('not-a-boolean', 'n/a')[0]!.label, 'Treat “n/a” as empty');
+  assert.equal(fixes('not-a-number', 'ja', 'nein')[0]!.label, 'Treat “ja” as empty');
 });
 
 const tableOf = (...names: string[]) =>
@@ -298,10 +317,10 @@ const targeted = (to: Partial<State['target']>): State => {
 test('a key that an existing table has is updated or kept, and a new table without a key has no rule for keys', () => {
   const repeated = { key: '', column: 'no', code: 'not-unique', count: 1, detail: '', problems: [] };
   assert.deepEqual(
-    fixesOf(repeated, true).map(({ label }) => label),
+    fixesOf(repeated, true, emptyReading).map(({ label }) => label),
     ['Update the existing rows', 'Keep the existing rows'],
   );
-  const fixed = withFix(targeted({ ifExists: 'append' }), fixesOf(repeated, true)[0]!);
+  const fixed = withFix(targeted({ ifExists: 'append' }), fixesOf(repeated, true, emptyReading)[0]!);
   assert.equal(uploadPlan(fixed).query.on_conflict, 'update');
   const replaced = { ...fixed, target: { ...fixed.target, ifExists: 'replace' as const } };
   assert.equal(uploadPlan(replaced).query.on_conflict, undefined);

@@ -329,6 +329,11 @@ test('the settings of a load into an existing table are used for the next file w
   assert.equal(offeredSettings(ofOwnTable), settings[0]);
   const forOther = { ...next, isTargetChosen: true, target: { ...next.target, table: 'other' } };
   assert.equal(fittingSettings(forOther), undefined);
+  const ofNewTable = [{ ...settings[0]!, isOfNewTable: true }];
+  assert.equal(fittingSettings({ ...next, remembered: ofNewTable }), undefined);
+  const intoIt = { ...ofOwnTable, target: { ...next.target, table: 'shop' }, remembered: ofNewTable };
+  assert.equal(fittingSettings(intoIt), undefined);
+  assert.equal(fittingSettings({ ...intoIt, isTargetChosen: true }), ofNewTable[0]);
   const profile = {
     name: 'm',
     headers: ['Cust No'],

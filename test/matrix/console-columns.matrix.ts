@@ -109,6 +109,28 @@ describe('the columns of a file in the console', { skip: noBrowser }, () => {
         { aktiv: false, mixed: 'x' },
         { aktiv: null, mixed: 'nein' },
       ]);
+      await press(page, 'Load more into it');
+      await choose(page, 'words-2.csv', 'n;aktiv;mixed\n4;ja;z\n');
+      await page.getByText('The settings of the last load of a file with this header are used.').waitFor();
+      await check(page);
+      await load(page);
+      assert.deepEqual(await service.rows('SELECT aktiv FROM words WHERE n = 4'), [{ aktiv: true }]);
+    }));
+
+  test('words for yes and no that a boolean column refuses are read as true and false with one click', () =>
+    service.inPage(async (page) => {
+      await service.rows('CREATE TABLE answers (n bigint PRIMARY KEY, aktiv boolean)');
+      await page.goto(`${service.url}/#/tables/public/answers`);
+      await press(page, 'Load a file into it');
+      await choose(page, 'answers.csv', 'n;aktiv\n1;nein\n2;nein\n');
+      await press(page, 'Show the problems');
+      await page.locator('.notice.bad', { hasText: '2 problems' }).waitFor();
+      assert.equal(await page.getByText('as empty').count(), 0);
+      await press(page, 'Read “ja” and “nein” as true and false');
+      await page.locator('.check-step .notice.good').waitFor();
+      await load(page);
+      const rows = await service.rows('SELECT count(*)::int, bool_or(aktiv) AS some FROM answers');
+      assert.deepEqual(rows, [{ count: 2, some: false }]);
     }));
 
   test('a wrong cell in the first rows is named, and corrected like any other', () =>

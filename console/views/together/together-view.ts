@@ -113,7 +113,7 @@ function homesOffer(state: State, together: Together, actions: Actions): Child {
     h(
       'p',
       null,
-      `${plural(homes.length, 'table')} with these rows ${homes.length === 1 ? 'exists' : 'exist'} already.`,
+      `${plural(homes.length, 'table')} for these rows ${homes.length === 1 ? 'exists' : 'exist'} already.`,
     ),
     settings.size > 0 && h('p', null, ['Saved settings are used: ', data([...settings].join(', ')), '.']),
     h('div', { class: 'notice-actions' }, [
