@@ -38,6 +38,8 @@ const state = {
     'cli/end-signals.ts first',
     'cli/main.ts outputError',
     'cli/print.ts hasBar',
+    'src/core/join-small-chunks.ts chunksInTurn',
+    'src/core/join-small-chunks.ts open',
     'src/core/pause-for-others.ts isSharing',
     'src/core/pause-for-others.ts turnEndsAt',
     'src/main.ts service',
