@@ -219,7 +219,9 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       const link = part(page, 'Seats').getByLabel('Each hall_id must occur as id in halls');
       await link.check();
       await part(page, 'Seats').getByText('1 problem').waitFor();
-      assert.match(await part(page, 'Seats').locator('.notice').innerText(), /Seats!B3 9/);
+      const notice = part(page, 'Seats').locator('.notice');
+      assert.match(await notice.innerText(), /Seats!B3/);
+      assert.equal(await notice.locator('input').inputValue(), '9');
       await isAccessible(page, 'a foreign key whose values do not fit');
       await link.uncheck();
       await isLoadable(page);
