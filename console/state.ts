@@ -99,7 +99,7 @@ export interface State {
   profiles: ListedProfile[];
   /** The settings of the loads since the page was opened, the newest first. */
   remembered: Settings[];
-  /** true: the file is new, and the user has chosen nothing for it, so the page may use settings that fit it. */
+  /** true: the file is new, and the user has not changed the target, a column or a rule for rows, so the page may use settings that fit it. */
   mayUseProfile: boolean;
   /** The existing table that has a similar name and the columns of the new file; null: there is none. */
   alike: Remote<string | null>;

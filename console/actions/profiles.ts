@@ -37,7 +37,7 @@ export async function useProfile(
   await take(page, name, (signal) => page.client.profile(name, { signal, ...where }));
 }
 
-/** Applies the saved settings that fit a new file, once, and only if the user has not changed anything yet. */
+/** Applies the saved settings that fit a new file, once, and only if the user has not yet changed the target, a column or a rule for rows. */
 export async function useFitting(page: Page): Promise<void> {
   const { mayUseProfile, step } = page.state;
   const fitting = mayUseProfile && step === 'columns' ? fittingSettings(page.state) : undefined;

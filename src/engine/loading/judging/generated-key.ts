@@ -53,7 +53,7 @@ function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   return named ?? keys.find((key) => unquoted(key.columns.join(', ')) === unquoted(columns));
 }
 
-/** Returns whether the error is about this table. A trigger may write to another table with a key of the same columns. */
+/** Returns whether the error is about this table or a partition of it. A trigger may write to another table with a key of the same columns. */
 async function isOfTable(client: ClientBase, error: Error, relation: string): Promise<boolean> {
   const { schema, table } = error as { schema?: string; table?: string };
   if (schema === undefined || table === undefined) return false;

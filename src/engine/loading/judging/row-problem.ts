@@ -36,7 +36,7 @@ export interface GeneratedKey {
   value: string | null;
   /** The columns of the key that the row did not send. Empty: it sent all, and PostgreSQL generated the same key for another row of the upload. */
   lacking: string[];
-  /** The first of the filled columns that has its own sequence. */
+  /** The first column that PostgreSQL filled in and that has its own sequence: one of `lacking`, or of the whole key if that is empty. */
   numbered: string | undefined;
   /** The sequence is that of a new table. */
   isOfNewTable: boolean;

@@ -1,4 +1,4 @@
-/** Checks the parameters about missing rows against the table. */
+/** Checks `missing_rows` against the table: whether its rows can be compared, and whether its column can hold the mark. */
 import { type AppError, wrongParameter } from '../../../core/errors.ts';
 import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';

@@ -158,7 +158,7 @@ function refuseWithoutRows({ copied, input, problems }: MissingLoad): void {
   throw nothingToLoad(input);
 }
 
-/** Refuses columns that are in the data but must not be, or the other way round. */
+/** Refuses a column of `missing_within` that the data does not have, and a column for the mark that the data has or that belongs to the key. */
 function refuseColumns({ option, staged: { places } }: MissingLoad, { key }: ConflictRule): void {
   const isInData = (name: string) => places.sourceColumn(name) >= 0;
   const { column, within } = option;

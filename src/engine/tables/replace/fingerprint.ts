@@ -2,7 +2,7 @@ import { quoteLiteral } from '../../../postgres/sql.ts';
 
 /**
  * Returns an SQL expression whose value changes if anything changes that the plan of a swap depends on. It covers the rows in the catalogue
- * of the table, of the objects that are dropped with it, and of the objects that depend on these. VACUUM and ANALYZE change none of them.
+ * of the table and of the objects that are dropped with it, and which objects depend on these. VACUUM and ANALYZE change none of them.
  *
  * @param relation quoted
  */

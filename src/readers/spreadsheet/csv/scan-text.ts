@@ -67,7 +67,7 @@ export async function scanText(
     scanner.finish();
     return { scanner, repair, unassignedAt };
   } catch (error) {
-    // The field may be too long only because it begins with a wrong quote.
+    // The field or the record may be too long only because the field begins with a wrong quote.
     if (isWatched && scanner.isInQuotes && error instanceof AppError) throw new ReadAgain();
     throw error;
   }

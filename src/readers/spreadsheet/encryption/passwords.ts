@@ -4,7 +4,7 @@
  */
 const defaultPassword = 'VelvetSweatshop';
 
-/** The longest password of a workbook (MS-OFFCRYPTO 2.3.4.5), in UTF-16 units. */
+/** The longest password of a workbook (MS-OFFCRYPTO, security considerations: 255 code points), in UTF-16 units. */
 export const maxPasswordLength = 255;
 
 /**
