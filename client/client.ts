@@ -266,7 +266,7 @@ async function inspected<Result>(
     method: 'POST',
     path: `/inspect/${operation}`,
     query,
-    headers: { ...(accepted && { accept: accepted[operation] }), 'content-type': contentType },
+    headers: { accept: accepted?.[operation], 'content-type': contentType },
     signal,
   } as const;
   return send(connection, { ...request, onSent, ...body }, read);

@@ -36,6 +36,8 @@ export interface ResolvedDefinition {
   problems: DefinitionProblems;
   /** See `PrepareOptions`. */
   extraFunctions: readonly string[];
+  /** The pointers of the expressions that were read with PostgreSQL's parser. A default that is a simple call is read without it. */
+  parsed: ReadonlySet<string>;
   /**
    * Checks that the caller may take numbers from the sequences in the defaults. Call it before the table is created.
    *
@@ -131,6 +133,7 @@ export async function resolveDraft(
     trials,
     problems,
     extraFunctions: draft.extraFunctions,
+    parsed: new Set(draft.expressions.map(({ pointer }) => pointer)),
     admitSequences: () => admitSequences(draft, found),
   };
 }

@@ -21,13 +21,14 @@ const addedWords = 15;
 const addedLength = 50;
 
 /** Returns whether PostgreSQL may write an expression in a form that is over the limits. */
-export function mayGrowTooLong(resolved: Pick<ResolvedDefinition, 'table' | 'trials'>): boolean {
+export function mayGrowTooLong(resolved: ResolvedDefinition): boolean {
   return longOnes(resolved).length > 0;
 }
 
 /** Returns the expressions that may be over a limit as PostgreSQL writes them: all of them if they may be too long together. */
-function longOnes({ table, trials }: Pick<ResolvedDefinition, 'table' | 'trials'>): Proven[] {
-  const all = expressionsOf(table, trials);
+function longOnes({ table, trials, parsed }: ResolvedDefinition): Proven[] {
+  if (parsed.size === 0) return [];
+  const all = expressionsOf(table, trials).filter(({ pointer }) => parsed.has(pointer));
   const long: Proven[] = [];
   let total = 0;
   for (const expression of all) {
