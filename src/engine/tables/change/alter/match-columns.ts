@@ -33,6 +33,8 @@ export function matchColumns(
   const known = new Set(names);
   const wanted = new Set(entries.map((entry) => (isObject(entry) ? entry.name : undefined)));
   const renames = new Map<string, string>();
+  /** The renames that are done already, each as the new and the old name. */
+  const done = new Map<string, string>();
   for (const [index, entry] of entries.entries()) {
     if (!isObject(entry) || typeof entry.name !== 'string') continue;
     const from = entry.renamed_from ?? undefined;
@@ -45,6 +47,13 @@ export function matchColumns(
         const detail = `the column "${shorten(from)}" can get only one new name`;
         problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
       } else if (!known.has(entry.name) || !wanted.has(from)) renames.set(from, entry.name);
+      else {
+        done.set(entry.name, from);
+        if (isCircle(done, entry.name)) {
+          const detail = 'the renames exchange names; give one of the columns another name first';
+          problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
+        }
+      }
     } else if (!known.has(entry.name)) {
       const value = shorten(from);
       const detail = `the table has neither a column "${value}" nor a column "${shorten(entry.name)}".`;
@@ -66,6 +75,14 @@ export function matchColumns(
   }
   const kept = new Set(oldNames.values());
   return { oldNames, renames: ordered, dropped: names.filter((name) => !kept.has(name)) };
+}
+
+/** Returns whether a column gets its name back by following the old names. Whether such renames are done already cannot be seen. */
+function isCircle(renames: ReadonlyMap<string, string>, name: string): boolean {
+  let from = renames.get(name);
+  for (let count = renames.size; from !== undefined && from !== name && count > 0; count--)
+    from = renames.get(from);
+  return from === name;
 }
 
 /** Orders the renames so that each new name is free when its turn comes. It leaves out those whose new name stays in use. */

@@ -123,3 +123,19 @@ test('what cannot be changed here is refused, and may be sent back', () => {
   assert.equal(complete({ constraints: { others: [] } }).problems, 1);
   assert.equal(complete({ constraints: { others: existing.constraints.others } }).problems, 0);
 });
+
+test('columns cannot exchange their names in one request, because it would do nothing if it is sent again', () => {
+  const problemsOf = (...columns: { name: string; renamed_from?: string }[]) => {
+    const problems = new DefinitionProblems();
+    matchColumns(existing, { columns }, problems);
+    return problems.count;
+  };
+  const [toB, toA] = [
+    { name: 'b', renamed_from: 'a' },
+    { name: 'a', renamed_from: 'b' },
+  ];
+  assert.equal(problemsOf(toB, toA, { name: 'c' }), 1);
+  assert.equal(problemsOf({ name: 'c', renamed_from: 'b' }, toB, { name: 'a', renamed_from: 'c' }), 1);
+  // A rename that is done already, and a new column with the old name.
+  assert.equal(problemsOf(toB, { name: 'a' }, { name: 'c' }), 0);
+});
