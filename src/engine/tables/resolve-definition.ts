@@ -94,8 +94,8 @@ export async function resolveDraft(
   const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));
   const isFreed = (taken: TakenName) => isFreedBy(existing, sequences, taken);
   const relations = await byKey(request.relations, found.relations, (name) => name);
-  for (const problem of checkGivenNames({ schema, name, definition, isFreed }, relations))
-    problems.add(problem);
+  const named = { schema, name, definition, isFreed };
+  for (const problem of checkGivenNames(named, relations)) problems.add(problem);
   await checkKeyTypes(definition, columns, problems);
   await checkTextTrees(definition, columns, problems);
   const foreignKeys = definition.foreignKeys.map((key) => ({
@@ -107,7 +107,6 @@ export async function resolveDraft(
   await findOperatorClasses(client, indexes, problems);
   await refuseTableMethods(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
-  const named = { schema, name, definition, isFreed };
   const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, relations);
   return {
     table: {
