@@ -221,7 +221,7 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       await part(page, 'Seats').getByText('1 problem').waitFor();
       const notice = part(page, 'Seats').locator('.notice');
       assert.match(await notice.innerText(), /Seats!B3/);
-      assert.equal(await notice.locator('input').inputValue(), '9');
+      assert.equal(await notice.locator('textarea').inputValue(), '9');
       await isAccessible(page, 'a foreign key whose values do not fit');
       await link.uncheck();
       await isLoadable(page);
