@@ -3,38 +3,29 @@ import type { State, Step } from '../state.ts';
 import { isRunning } from './load.ts';
 
 /** Returns whether the page waits for work of the service. */
-export function waitsForService({
-  inspection,
-  isReadAgain,
-  check,
-  load,
-  tableChange,
-  download,
-  plan,
-  changes,
-  faultyRows,
-  repaired,
-  together,
-  togetherCheck,
-}: State): boolean {
+export function waitsForService(state: State): boolean {
+  const { check, isReadAgain, load } = state;
   return (
-    [
-      inspection,
-      check,
-      tableChange,
-      download,
-      plan,
-      changes,
-      faultyRows,
-      repaired,
-      together,
-      togetherCheck,
-    ].some((remote) => remote.is === 'busy') ||
+    works.some((work) => state[work].is === 'busy') ||
     isReadAgain ||
     (check.is === 'ready' && check.value.isCheckedAgain) ||
     isRunning(load)
   );
 }
+
+/** The work of the service for which the page waits. */
+const works = [
+  'inspection',
+  'check',
+  'tableChange',
+  'download',
+  'plan',
+  'changes',
+  'faultyRows',
+  'repaired',
+  'together',
+  'togetherCheck',
+] as const satisfies (keyof State)[];
 
 /** Returns whether the user has chosen a file, or several. */
 export function hasFile({ file, togetherFiles }: Pick<State, 'file' | 'togetherFiles'>): boolean {
