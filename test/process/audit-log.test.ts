@@ -291,6 +291,10 @@ test('an export has a line with its rows, and one that broke off has the code an
   const rowsPath = '/table/audited_export/rows?format=csv';
   const sent = await service.get(`${rowsPath}&limit=2`);
   assert.deepEqual(await auditOf(sent), [{ ...ofExport, outcome: 'sent', rows: 2 }]);
+  const access = lines().find(
+    ({ reqId, msg }) => msg === 'request' && reqId === sent.headers.get('x-request-id'),
+  );
+  assert.equal(access!.rows, 2);
   const refused = await service.get(`${rowsPath}&columns=c`);
   const { format: _, ...withoutFormat } = ofExport;
   assert.deepEqual(await auditOf(refused), [

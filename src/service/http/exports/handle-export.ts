@@ -47,7 +47,7 @@ export async function handleExport(
   const { schema, name, caller, signal } = admitted;
   // HEAD checks the same and reads no rows.
   const limit = request.method === 'HEAD' ? 0 : query.limit;
-  let sentBytes = 0;
+  let sent = { sentBytes: 0, end: () => {} };
   const work = async (client: ClientBase): Promise<number> =>
     exportTable(
       client,
@@ -55,7 +55,7 @@ export async function handleExport(
       watchOf(admitted, context),
       async (bytes) => {
         const file = { bytes, contentType: contentTypes[format], fileName: `${name}.${format}` };
-        sentBytes = await sendFile(reply, file, signal);
+        sent = await sendFile(reply, file, signal);
       },
     );
   try {
@@ -63,8 +63,9 @@ export async function handleExport(
       withinTime(context, admitted, () => inOwnTransaction(context, admitted, work)),
     );
     factsOf(request).rows = rows;
-    context.measures.exported(format, rows, sentBytes);
+    context.measures.exported(format, rows, sent.sentBytes);
     noteChange(request, { outcome: 'sent', format, rows });
+    sent.end();
   } catch (error) {
     if (!reply.raw.headersSent) throw error;
     breakOff(reply.raw);

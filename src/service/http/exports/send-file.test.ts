@@ -31,7 +31,9 @@ async function start({ chunks, size = 65_536, failsAt, pace }: Sending) {
     }
     const file = { bytes: bytes(), contentType: 'text/csv', fileName: 'a.csv' };
     try {
-      ended.resolve(await sendFile(reply, file, leaving.signal, pace));
+      const { sentBytes, end } = await sendFile(reply, file, leaving.signal, pace);
+      end();
+      ended.resolve(sentBytes);
     } catch (error) {
       ended.resolve(error);
       if (!reply.raw.headersSent) throw error;

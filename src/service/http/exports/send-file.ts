@@ -20,7 +20,7 @@ export interface SentFile {
  * Sends a file. Waits for its first bytes before the answer begins, so that an error before them can still be answered. HEAD gets the headers only.
  *
  * @param signal aborted when the client disconnects
- * @returns the number of bytes
+ * @returns the number of bytes, and the function that ends the answer. What is noted about the file before it is called is in the line of the access log
  * @throws the errors of `bytes`, the reason of the signal
  */
 export async function sendFile(
@@ -28,11 +28,11 @@ export async function sendFile(
   { contentType, fileName, bytes }: SentFile,
   signal: AbortSignal,
   pace = slowestPace,
-): Promise<number> {
+): Promise<{ sentBytes: number; end: () => void }> {
   const { raw } = reply;
   const chunks = bytes[Symbol.asyncIterator]();
   const patience = new Patience(raw, pace);
-  let sent = 0;
+  let sentBytes = 0;
   for (let next = await chunks.next(); ; next = await chunks.next()) {
     signal.throwIfAborted();
     if (!raw.headersSent) {
@@ -41,13 +41,15 @@ export async function sendFile(
       raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     }
     if (next.done) break;
-    sent += next.value.length;
+    sentBytes += next.value.length;
     patience.noteWritten(next.value.length);
     if (!raw.write(next.value)) await patience.untilRead(signal);
   }
-  raw.end();
-  patience.untilClosed();
-  return sent;
+  const end = () => {
+    raw.end();
+    patience.untilClosed();
+  };
+  return { sentBytes, end };
 }
 
 /** Sends a file, and breaks the answer off if the file cannot be finished. @throws the errors before its first bytes */
@@ -57,7 +59,8 @@ export async function sendOrBreakOff(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await sendFile(reply, file, signal);
+    const { end } = await sendFile(reply, file, signal);
+    end();
   } catch (error) {
     if (!reply.raw.headersSent) throw error;
     breakOff(reply.raw);
