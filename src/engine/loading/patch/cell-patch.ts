@@ -3,6 +3,8 @@
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../../core/problem-codes.ts';
+import { findRepeatedKey, repeatedKey } from '../../../encoding/encoders/repeated-keys.ts';
+import { shortenValue } from '../../../encoding/problems/problems.ts';
 
 export const maxPatchBytes = 1024 * 1024;
 const maxCorrections = 10_000;
@@ -58,16 +60,22 @@ const example = '[{"row": 3, "column": "amount", "value": "12.50"}]';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses JSON whose numbers become `JsonNumber`. @throws AppError `invalid-parameter` */
+/** Parses JSON whose numbers become `JsonNumber`. @throws AppError `invalid-parameter`, also if an object names a key twice */
 export function parseKeepingDigits(text: Buffer): unknown {
   // The third parameter is that of the proposal "JSON.parse source text access", which the types of TypeScript lack.
   const keepDigits = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
     typeof value === 'number' && source !== undefined ? new JsonNumber(source) : value;
+  let parsed: unknown;
   try {
-    return JSON.parse(utf8.decode(text), keepDigits as (key: string, value: unknown) => unknown);
+    parsed = JSON.parse(utf8.decode(text), keepDigits as (key: string, value: unknown) => unknown);
   } catch {
     throw wrongParameter('patch', `The corrections are not JSON in UTF-8. Send ${example}.`);
   }
+  if (findRepeatedKey(text, 0, text.length)) {
+    const key = shortenValue(text.toString('utf8', repeatedKey.start, repeatedKey.end));
+    throw wrongParameter('patch', `A correction has the key "${key}" twice; send it once.`);
+  }
+  return parsed;
 }
 
 function correctionOf(entry: unknown, index: number): CellPatch {
