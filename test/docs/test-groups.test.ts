@@ -25,7 +25,7 @@ test('both tiers have files, and each folder of the second tier exists', () => {
   assert.ok(tiers[1]!.length > 10);
   assert.deepEqual(
     tiers[2]!.map(({ name }) => name),
-    ['attacks', 'cli', 'concurrency', 'faults', 'process'],
+    ['attacks', 'cli', 'concurrency', 'faults', 'process', 'security'],
   );
 });
 

@@ -12,9 +12,9 @@ export const root = join(import.meta.dirname, '..', '..');
 
 /**
  * The folders of the second tier. Their tests start processes or servers, need several services, test what happens at the same moment,
- * inject failures or measure memory. All other folders need one process and one service.
+ * inject failures, measure memory, or try to get more than their rights. All other folders need one process and one service.
  */
-const secondTier = ['attacks', 'cli', 'concurrency', 'faults', 'process'];
+const secondTier = ['attacks', 'cli', 'concurrency', 'faults', 'process', 'security'];
 
 /** The tests in this folder need a cluster of Citus. `test/matrix/citus.matrix.ts` runs them. */
 const ofCitus = 'citus';
