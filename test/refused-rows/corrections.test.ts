@@ -206,12 +206,7 @@ suite('a correction that cannot be made is refused, and nothing is loaded', () =
       '/0/value',
     ],
     ['half a character', '[{"row": 1, "column": "No", "value": "\\ud800"}]', 'wrong-type', '/0/value'],
-    [
-      'a key twice',
-      '[{"row": 1, "column": "No", "value": 1, "value": 2}]',
-      'invalid-parameter',
-      undefined,
-    ],
+    ['a key twice', '[{"row": 1, "column": "No", "value": 1, "value": 2}]', 'invalid-parameter', undefined],
     ['an unknown member', [{ row: 1, column: 'No', value: 1, old: 2 }], 'unknown-key', '/0'],
   ];
   for (const [name, patch, code, pointer] of cases) {
