@@ -406,9 +406,16 @@ export interface LoadProgress {
   rowsSince: number | undefined;
   isCancelling: boolean;
   outcome: LoadOutcome;
-  rows: FirstRows | undefined;
-  /** Why the first rows of the table are not shown. */
+  rows: LoadedRows | undefined;
+  /** Why the rows of the table are not shown. */
   rowsFailure: Failure | undefined;
+}
+
+/** Rows of the table after a load. */
+export interface LoadedRows extends FirstRows {
+  /** true: the load added its rows to a table that existed. */
+  isAppended: boolean;
+  sort: RowSort | undefined;
 }
 
 export interface TableDraft {

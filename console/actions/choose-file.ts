@@ -1,6 +1,7 @@
 /** Step 1: the user chooses a file: from the machine, from the clipboard, from a link, or the example. */
 import { keptCorrections } from '../derived/corrections.ts';
 import { chosenFile, firstReading, kindOf, linkIn, nameOfLink } from '../derived/file.ts';
+import { isAllLoaded } from '../derived/load.ts';
 import { shownStep } from '../derived/steps.ts';
 import { targetOf } from '../derived/target.ts';
 import { namesInZip } from '../file/names-in-zip.ts';
@@ -29,15 +30,17 @@ export async function takeWaiting(page: Page): Promise<void> {
   await chooseFiles(page, waitingFiles);
 }
 
+/** Begins with a new file in place of the result of a load that has loaded all rows. */
+export function leaveLoaded(page: Page): void {
+  const { load } = page.state;
+  if (load !== undefined && isAllLoaded(load) && shownStep(page.state) === 'load') forgetFile(page);
+}
+
 /** Takes files that the user drops beside the place for them: on the first step, or after a load that has loaded all rows. */
 export async function dropFiles(page: Page, files: File[]): Promise<void> {
-  const { route, session, load } = page.state;
+  const { route, session } = page.state;
   if (session.token === undefined || route.page !== 'load' || files.length === 0) return;
-  const outcome = load?.outcome;
-  const isAllLoaded =
-    outcome?.is === 'tables-loaded' ||
-    (outcome?.is === 'loaded' && (outcome.result.load.rows_left_out ?? 0) === 0);
-  if (isAllLoaded && shownStep(page.state) === 'load') forgetFile(page);
+  leaveLoaded(page);
   if (shownStep(page.state) === 'file') await chooseFiles(page, files);
 }
 

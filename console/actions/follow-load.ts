@@ -1,8 +1,9 @@
 /** Step 4: follows a load until it has ended, even a load that this browser tab started before the page was reloaded. */
 import { type Load, ProblemError } from '../../client/client.ts';
 import { settingsOfParts } from '../derived/homes.ts';
-import { type KeptLoad, newLoad } from '../derived/load.ts';
+import { appendedTo, type KeptLoad, newLoad, sortOfAppended } from '../derived/load.ts';
 import { remembered, withNewer } from '../derived/profiles.ts';
+import { orderOf } from '../derived/table.ts';
 import { plural } from '../derived/words.ts';
 import { type Failure, failureFrom } from '../failure.ts';
 import { type Ended, endOf, type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
@@ -85,9 +86,13 @@ export async function endLoad(page: Page, end: Ended): Promise<void> {
 }
 
 async function showRows(page: Page, { table: { schema, name } }: LoadResult): Promise<void> {
+  const before = appendedTo(page.state);
+  const sort = sortOfAppended(before);
   if (page.state.file !== undefined) lookUpTarget(page);
   try {
-    changeLoad(page, { rows: await page.client.rows(name, { schema, limit: 20 }) });
+    const query = { schema, limit: 20, ...(sort && { order: orderOf(sort) }) };
+    const rows = await page.client.rows(name, query);
+    changeLoad(page, { rows: { ...rows, isAppended: before !== undefined, sort } });
   } catch (error) {
     changeLoad(page, { rowsFailure: failureFrom(error) });
   }

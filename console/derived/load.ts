@@ -1,7 +1,8 @@
 /** What the page derives from a load: whether it is running, its progress bars, and whether closing the page would lose work. */
+import type { TableDescription } from '../../client/client.ts';
 import type { LoadOutcome } from '../load-outcome.ts';
 import { recordOf } from '../load-outcome.ts';
-import type { LoadProgress, State } from '../state.ts';
+import type { LoadProgress, RowSort, State } from '../state.ts';
 import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
 
 /** Returns the state of a load whose upload starts now. */
@@ -24,6 +25,25 @@ export function newLoad(
 export function isRunning(load: LoadProgress | undefined): boolean {
   if (load === undefined) return false;
   return load.outcome.is === 'sending' || recordOf(load.outcome) !== undefined;
+}
+
+/** Returns whether the load has ended and nothing is left to do with its file. */
+export function isAllLoaded({ outcome }: LoadProgress): boolean {
+  if (outcome.is === 'loaded') return (outcome.result.load.rows_left_out ?? 0) === 0;
+  return outcome.is === 'tables-loaded';
+}
+
+/** Returns the existing table that keeps its rows beside those of the load. */
+export function appendedTo({ existing, target }: Pick<State, 'existing' | 'target'>) {
+  return existing.is === 'ready' && target.ifExists === 'append' ? (existing.value ?? undefined) : undefined;
+}
+
+/** Returns the order in which the page shows the rows of a table to which a load has added rows. The first rows are seldom those of the load, but those with the last keys often are. */
+export function sortOfAppended(
+  table: Pick<TableDescription, 'constraints'> | undefined,
+): RowSort | undefined {
+  const [column] = table?.constraints.primary_key.columns ?? [];
+  return column === undefined ? undefined : { column, isDescending: true };
 }
 
 /** Describes what is known about a load that the page cannot follow any more. */

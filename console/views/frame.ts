@@ -33,13 +33,19 @@ function focusMain(event: Event): void {
 }
 
 function header({ session, route }: State, actions: Actions): VNode {
-  const link = (to: Route, label: string, pages: Route['page'][]) =>
-    h('a', { href: hashOf(to), 'aria-current': pages.includes(route.page) ? 'page' : undefined }, label);
+  const link = (to: Route, label: string, pages: Route['page'][], onClick?: (event: MouseEvent) => void) => {
+    const current = pages.includes(route.page) ? 'page' : undefined;
+    return h('a', { href: hashOf(to), 'aria-current': current, onClick }, label);
+  };
+  // A click with a key opens another tab, and this one stays as it is.
+  const begin = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): void => {
+    if (!ctrlKey && !metaKey && !shiftKey) actions.leaveLoaded();
+  };
   return h('header', { class: 'top' }, [
     h('a', { class: 'brand', href: '#/' }, [mark(), 'Tablewright']),
     session.token !== undefined &&
       h('nav', { 'aria-label': 'Pages' }, [
-        link({ page: 'load' }, 'Load a file', ['load']),
+        link({ page: 'load' }, 'Load a file', ['load'], begin),
         link({ page: 'tables' }, 'Tables', ['tables', 'table', 'change-table']),
         link({ page: 'loads' }, 'Loads', ['loads', 'one-load']),
       ]),

@@ -24,7 +24,7 @@ import {
   stepButton,
 } from './parts.ts';
 import { saveButton } from './profiles.ts';
-import { rowsGrid } from './table/rows.ts';
+import { rowsGrid, sortWords } from './table/rows.ts';
 import { loadedTables } from './together/loaded-tables.ts';
 import { warningList } from './warnings.ts';
 
@@ -181,7 +181,11 @@ function loaded(
     leftOut > 0 && load.id !== undefined && repairView(state, load.id, name, actions),
     warningList(load.warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows && [
-      h('h2', null, `${rows.has_more ? 'First ' : ''}${plural(rows.rows.length, 'row')}`),
+      h('div', { class: 'pages' }, [
+        h('h2', null, `${rows.has_more ? 'First ' : ''}${plural(rows.rows.length, 'row')} of the table`),
+        sortWords(rows.sort),
+        rows.has_more && rows.isAppended && h('span', { class: 'dim' }, 'They may be rows of earlier loads.'),
+      ]),
       rowsGrid(table.columns, rows.rows),
     ],
     rowsFailure &&

@@ -23,12 +23,15 @@ import { linkIn, nameOfLink, readingQuery } from '../../console/derived/file.ts'
 import { fileParameters } from '../../console/derived/file-parameters.ts';
 import { canLeaveOut, fixesOf, withFix } from '../../console/derived/fixes.ts';
 import {
+  appendedTo,
+  isAllLoaded,
   isRunning,
   keptLoadOf,
   losesWork,
   lostWords,
   rowsBar,
   sendingBar,
+  sortOfAppended,
 } from '../../console/derived/load.ts';
 import { cellOf, fullPlaceOf, groupProblems, placeOf, rowOfSheet } from '../../console/derived/problems.ts';
 import { planFaults, uploadPlan } from '../../console/derived/request.ts';
@@ -413,6 +416,10 @@ test('only what the service says of a load ends it', () => {
   assert.deepEqual([table.name, load.rows, load.duration_ms], ['t', 3, 2000]);
   const cancelled = endOf({ ...record, state: 'cancelled' });
   assert.equal(cancelled.is === 'not-loaded' && cancelled.isCancelled, true);
+  const { load: of } = end.result;
+  const withLeftOut = { ...end, result: { ...end.result, load: { ...of, rows_left_out: 1 } } };
+  const allLoaded = [end, withLeftOut, cancelled].map((outcome) => isAllLoaded({ outcome } as LoadProgress));
+  assert.deepEqual(allLoaded, [true, false, false]);
   // @ts-expect-error an end is made only from what the service says
   const made: Ended = { is: 'loaded', result: end.result };
   assert.ok(made);
@@ -436,6 +443,18 @@ test('each sheet and each array keeps its own choices of columns', () => {
   );
   const array = withPlans(back, { ...inspection, sheet: '', rowsAt: '/a' });
   assert.notEqual(array.columns[0]?.type, 'text');
+});
+
+test('rows that were added to a table are looked for at the end of its key', () => {
+  const table = { constraints: { primary_key: { columns: ['day', 'no'] } } } as TableDescription;
+  const existing = { is: 'ready', value: table } as const;
+  const target = { schema: 'public', table: 'days', ifExists: 'append', onConflict: 'fail' } as const;
+  const last = { column: 'day', isDescending: true };
+  assert.deepEqual(sortOfAppended(appendedTo({ existing, target })), last);
+  assert.equal(appendedTo({ existing, target: { ...target, ifExists: 'truncate' } }), undefined);
+  assert.equal(appendedTo({ existing: { is: 'ready', value: null }, target }), undefined);
+  const keyless = { constraints: { primary_key: { columns: [] as string[] } } } as TableDescription;
+  assert.equal(sortOfAppended(keyless), undefined);
 });
 
 test('the row of a problem has all columns, also those whose cell is empty, and cells of no column', () => {

@@ -262,6 +262,43 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     assert.deepEqual(rows, [{ sku: 'A1', price: null, pieces: 1, day: '2026-12-01' }]);
   });
 
+  test('after rows were added to a table, its last rows by the key are shown, and the menu begins with a new file', async () => {
+    await service.rows('CREATE TABLE parcels (no bigint PRIMARY KEY, note text)');
+    await service.rows('CREATE TABLE notes (no bigint, note text)');
+    for (const table of ['parcels', 'notes'])
+      await service.rows(`INSERT INTO ${table} SELECT n, 'old' FROM generate_series(1, 30) AS n`);
+    await service.inPage(async (page) => {
+      const begun = page.getByRole('heading', { name: 'Load a file into a table' });
+      const menu = page.getByRole('link', { name: 'Load a file', exact: true });
+      const title = page.locator('.load-step .pages');
+      const add = async (table: string): Promise<void> => {
+        await page.goto(`${service.url}/#/tables/public/${table}`);
+        await press(page, 'Load a file into it');
+        await choose(page, 'more.csv', 'no,note\n31,new\n32,newest\n');
+        await check(page);
+        await load(page);
+        await title.waitFor();
+      };
+      await add('parcels');
+      assert.match(await title.innerText(), /^First 20 rows of the table\s+by no, downwards/);
+      const first = page.getByRole('table', { name: 'First rows' }).getByRole('row').nth(1);
+      assert.match(await first.innerText(), /32\s+newest/);
+      await menu.click();
+      await begun.waitFor();
+      assert.equal(await page.getByText('The rows go into the table').count(), 0);
+      await add('notes');
+      assert.match(
+        await title.innerText(),
+        /^First 20 rows of the table\s+They may be rows of earlier loads\./,
+      );
+      await isAccessible(page, 'rows after an append');
+      await page.getByRole('link', { name: 'Tables', exact: true }).click();
+      await page.getByRole('heading', { name: 'Tables' }).waitFor();
+      await menu.click();
+      await begun.waitFor();
+    });
+  });
+
   test('the wrong cells of a European file are named before it is loaded, and the next month is added to its table only when the user says so', async () => {
     const month = (...rows: string[]) =>
       Buffer.from(`Ums\u00e4tze;;\r\n;;\r\nTag;Kunde;Betrag\r\n${rows.join('\r\n')}\r\n`, 'latin1');

@@ -37,7 +37,7 @@ function rowsPage(page: RowsPage, table: TableName & { columns: Column[] }, acti
   return [
     h('div', { class: 'pages' }, [
       h('h2', null, h('span', { role: 'status' }, placeInWords(page))),
-      sort && h('span', { class: 'dim' }, ['by ', data(sort.column), sort.isDescending ? ', downwards' : '']),
+      sortWords(sort),
       isPaged && [
         button('Previous rows', () => actions.turnRows(table, false), { disabled: before === 0 }),
         button('Next rows', () => actions.turnRows(table, true), { disabled: next === undefined }),
@@ -50,6 +50,12 @@ function rowsPage(page: RowsPage, table: TableName & { columns: Column[] }, acti
       ]),
     rowsGrid(table.columns, rows, { sort, onSort: (column) => actions.sortRows(table, column) }),
   ];
+}
+
+export function sortWords(sort: RowSort | undefined): Child {
+  return (
+    sort && h('span', { class: 'dim' }, ['by ', data(sort.column), sort.isDescending ? ', downwards' : ''])
+  );
 }
 
 /** The number of rows is known when the last page is shown. */
