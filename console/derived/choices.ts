@@ -1,6 +1,7 @@
 /** Turns the choices that a warning of the service lists into buttons. A choice changes how the file is read, or the type of a column. */
 import type { Warning } from '../failure.ts';
 import type { Reading, State } from '../state.ts';
+import { wordsOfType } from './columns.ts';
 import { readingQuery, readingWith } from './file.ts';
 import { isFileParameter } from './file-parameters.ts';
 import { keepsDefinition } from './target.ts';
@@ -65,8 +66,6 @@ export function withJointChoices(choices: OfferedChoice[]): OfferedChoice[] {
   });
   return [...joint, ...choices];
 }
-
-const wordsOfType = (type: string): string => typeWords[type] ?? type;
 
 /** Returns the parameters of the file changed by a choice; undefined: the page has no field for one of its parameters. */
 function readingOf(reading: Reading, { parameters, type }: Choice): Reading | undefined {
@@ -147,18 +146,6 @@ function labelOf({ parameters, type }: Choice, column = ''): string {
     .map((part, index) => (index === 0 ? part : part[0]!.toLowerCase() + part.slice(1)))
     .join(', and ');
 }
-
-const typeWords: Record<string, string> = {
-  bigint: 'whole numbers',
-  numeric: 'numbers',
-  'double precision': 'numbers',
-  date: 'dates',
-  'timestamp without time zone': 'dates with a time',
-  'timestamp with time zone': 'dates with a time',
-  'time without time zone': 'times',
-  interval: 'durations',
-  boolean: 'true or false',
-};
 
 const words: Record<string, (value: string) => string> = {
   null_values: (value) =>

@@ -5,7 +5,6 @@ import type { Inspection } from '../inspection.ts';
 import type { ColumnPlan, Reference, State } from '../state.ts';
 import { countInWords } from './words.ts';
 
-/** The words for the values of an inferred type. */
 const valuesOfType: Record<string, string> = {
   boolean: 'true or false',
   bigint: 'whole numbers',
@@ -21,15 +20,19 @@ const valuesOfType: Record<string, string> = {
   text: 'texts',
 };
 
+/** Returns the words for the values of an inferred type. */
+export const wordsOfType = (type: string): string => valuesOfType[type] ?? type;
+
 /** Explains why the service inferred this type for the column. */
 export function reasonOf(type: string, values: number, empty: number, warnings: Warning[]): string {
   if (values === 0) return 'because no row has a value';
   const mixed = warnings.find(({ code }) => code === 'mixed-column' || code === 'other-notation');
   const rest = empty > 0 ? `; ${countInWords(empty)} empty` : '';
   if (mixed) return `${mixed.detail}${rest}`;
-  const what = valuesOfType[type] ?? type;
   const all =
-    values === 1 ? 'its only value has this form' : `all ${countInWords(values)} values are ${what}`;
+    values === 1
+      ? 'its only value has this form'
+      : `all ${countInWords(values)} values are ${wordsOfType(type)}`;
   return `because ${all}${rest}`;
 }
 

@@ -79,9 +79,16 @@ export function kindInWords(code: string): string {
   return kinds[code] ?? code.replaceAll('-', ' ');
 }
 
+/** The forms and types of PostgreSQL in a reason. The numbers of the file may have another form, such as a decimal comma. */
+const ofPostgres =
+  / in the notation of the request|: expected digits with a point, as in -1234\.5 or 1e6|, as (big|small)?int(eger)? needs it/;
+
 /** Returns the reason of a problem in words of the page. */
 export function reasonInWords({ detail, code }: Pick<Problem, 'detail' | 'code'>): string {
-  return plainWords(detail).replace(' in the notation of the request', '') || kindInWords(code);
+  const words = plainWords(detail)
+    .replace(ofPostgres, '')
+    .replace(/ for bigint$/, ' for whole numbers');
+  return words || kindInWords(code);
 }
 
 const names = uploadParameters.map(({ name }) => name);

@@ -38,7 +38,7 @@ const states: [LoadFilter['state'], string][] = [
   ['receiving', 'Receiving'],
   ['queued', 'Waiting'],
   ['running', 'Running'],
-  ['committed', 'Committed'],
+  ['committed', 'Loaded'],
   ['checked', 'Checked'],
   ['refused', 'Refused'],
   ['failed', 'Failed'],
@@ -112,7 +112,8 @@ function loadRow({ id, state, table, dry_run: isCheck, created_at: at, ...load }
 
 /** The state is also written as text, so that its colour is not needed to understand it. */
 function stateMark(state: string): VNode {
-  return h('span', { class: `state ${state}` }, state);
+  const [, words] = states.find(([one]) => one === state) ?? [state, state];
+  return h('span', { class: `state ${state}` }, words.toLowerCase());
 }
 
 export function oneLoadView(state: State, actions: Actions): VNode {

@@ -204,11 +204,10 @@ test('reasons of problems do not speak of parameters', () => {
       'The table has no such column. Leave it out, or send extra_columns=ignore.',
       'The table has no such column.',
     ],
-    [
-      'not-a-number',
-      'not a number: expected digits with a point, as in -1234.5 or 1e6',
-      'not a number: expected digits with a point, as in -1234.5 or 1e6',
-    ],
+    ['not-a-number', 'not a number: expected digits with a point, as in -1234.5 or 1e6', 'not a number'],
+    ['not-a-whole-number', 'not a whole number, as bigint needs it', 'not a whole number'],
+    ['out-of-range', 'out of range for bigint', 'out of range for whole numbers'],
+    ['out-of-range', 'out of range for smallint', 'out of range for smallint'],
   ];
   for (const [code, detail, words] of reasons) assert.equal(reasonInWords({ code, detail }), words);
 });

@@ -98,7 +98,7 @@ describe('cells corrected in the console', { skip: noBrowser }, () => {
         { no: 3, parcels: 3, day: '2026-01-03' },
       ]);
       await page.getByRole('link', { name: 'Loads', exact: true }).click();
-      await page.locator('a.list-row', { hasText: 'committed' }).first().click();
+      await page.locator('a.list-row', { hasText: 'loaded' }).first().click();
       await page.getByRole('heading', { name: '4 cells corrected by' }).waitFor();
       await page.locator('.corrected', { hasText: 'before: n/a → after: 12' }).waitFor();
       await isAccessible(page, 'a load with corrections');

@@ -195,7 +195,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       assert.match(first!, /^The same file was loaded into this table before, at 20[-\d]+ [:\d]+ UTC/);
       await isAccessible(page, 'same file');
       await page.getByRole('link', { name: 'the earlier load' }).click();
-      await page.getByText('committed').waitFor();
+      await page.getByText('loaded', { exact: true }).waitFor();
       const { content } = await saved(page, 'Download the rows with problems (.xlsx)');
       await page.getByText('The browser saves').waitFor();
       await isAccessible(page, 'page of a load with problems');

@@ -368,10 +368,10 @@ describe('tables in the console', { skip: noBrowser }, () => {
         await page.getByLabel('Find a table, file or person').fill('listed');
         const states = () => page.locator('a.list-row .state').allInnerTexts();
         await page.locator('a.list-row').nth(1).waitFor();
-        assert.deepEqual(await states(), ['refused', 'committed']);
+        assert.deepEqual(await states(), ['refused', 'loaded']);
         await page.getByLabel('Show checks, too').check();
         await page.locator('a.list-row').nth(2).waitFor();
-        assert.deepEqual(await states(), ['refused', 'checked', 'committed']);
+        assert.deepEqual(await states(), ['refused', 'checked', 'loaded']);
         await page.getByLabel('State').selectOption('refused');
         await page.locator('a.list-row', { hasText: 'checked' }).waitFor({ state: 'detached' });
         assert.deepEqual(await states(), ['refused']);

@@ -1,7 +1,7 @@
 /** The head of a column of the file: its name and its type in a new table, or its place in an existing one. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
-import { isChanged, withKey } from '../../derived/columns.ts';
+import { isChanged, withKey, wordsOfType } from '../../derived/columns.ts';
 import type { Place, TableColumn } from '../../derived/mapping.ts';
 import { h } from '../../h.ts';
 import type { ColumnPlan, State } from '../../state.ts';
@@ -96,7 +96,7 @@ function typeInput(
       isIncluded &&
       button('Undo', () => actions.changeColumn(index, { type: inferredType }), {
         kind: 'tiny',
-        'aria-label': `Take the inferred type ${inferredType} for ${shortened(name)}`,
+        'aria-label': `Take the inferred type, ${wordsOfType(inferredType)}, for ${shortened(name)}`,
       }),
   ]);
 }
@@ -136,7 +136,8 @@ function rules({ columns }: State, column: ColumnPlan, index: number, actions: A
 /** Says why the column has its type. */
 function reasonLine({ type, inferredType, reason }: ColumnPlan, warning: string | undefined): VNode {
   const found = warning === undefined ? ` ${reason}` : '';
-  const words = type === inferredType ? (warning ?? reason) : `chosen by you, not ${inferredType}${found}`;
+  const words =
+    type === inferredType ? (warning ?? reason) : `chosen by you, not ${wordsOfType(inferredType)}${found}`;
   return h('span', { class: 'head-reason', title: words }, [
     warning !== undefined && type === inferredType && h('span', { class: 'warn-text' }, 'warning: '),
     words,
