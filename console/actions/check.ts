@@ -4,8 +4,8 @@ import type { OfferedChoice } from '../derived/choices.ts';
 import { currentCorrections } from '../derived/corrections.ts';
 import { type Fix, withFix } from '../derived/fixes.ts';
 import { planFaults, requestText } from '../derived/request.ts';
+import { isOpen } from '../derived/warnings.ts';
 import { plural } from '../derived/words.ts';
-import type { Failure } from '../failure.ts';
 import { noRules } from '../initial-state.ts';
 import type { Checked, MissingRows, Reading } from '../state.ts';
 import { showChanges } from './changes.ts';
@@ -49,7 +49,7 @@ export async function runCheck(page: Page, earlier?: Checked): Promise<void> {
       isQuiet: earlier !== undefined,
       also: (found) => ({
         checkedRequest: asked,
-        ...(found && { announcement: foundWords(page, found.failure) }),
+        ...(found && { announcement: foundWords(page, found) }),
       }),
     },
   );
@@ -109,10 +109,10 @@ export function keepFaultyRows(page: Page): void {
   check(page);
 }
 
-function foundWords({ state }: Page, failure: Failure | undefined): string {
+function foundWords({ state }: Page, { result, failure }: Pick<Checked, 'result' | 'failure'>): string {
   const count = currentCorrections(state).length;
   const corrected = count > 0 ? `${plural(count, 'cell')} corrected. ` : '';
-  return failure
-    ? `${corrected}${plural(failure.errorCount, 'problem was', 'problems were')} found.`
-    : `${corrected}No problems were found.`;
+  if (failure) return `${corrected}${plural(failure.errorCount, 'problem was', 'problems were')} found.`;
+  const warnings = result!.load.warnings.filter(isOpen).length;
+  return `${corrected}${warnings > 0 ? `The rows fit, with ${plural(warnings, 'warning')}.` : 'No problems were found.'}`;
 }

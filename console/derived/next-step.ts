@@ -2,7 +2,7 @@
 import type { State } from '../state.ts';
 import { offeredChoices } from './choices.ts';
 import { planFaults, requestText } from './request.ts';
-import { isOpen } from './warnings.ts';
+import { isOpen, undecided } from './warnings.ts';
 import { plural } from './words.ts';
 
 /** A larger file, and one of a link, is read again only when the user asks for the check: the service does not keep a file that it has inspected. */
@@ -44,10 +44,8 @@ function isAsked(state: State): boolean {
   // The user has seen the letters of the earlier file in the same encoding.
   const known = usedProfile.is === 'ready' ? [...harmless, 'encoding'] : harmless;
   if (inspection.is !== 'ready') return true;
-  const isInDoubt = inspection.value.warnings.some(
-    (warning) =>
-      isOpen(warning) &&
-      (!known.includes(warning.code) || offeredChoices(state, warning, 'header').length > 0),
+  const isInDoubt = undecided(state).some(
+    (warning) => !known.includes(warning.code) || offeredChoices(state, warning, 'header').length > 0,
   );
   return isInDoubt || columns.some(({ isGuess, isIncluded }) => isGuess && isIncluded);
 }
@@ -71,9 +69,16 @@ export function nextStep(state: State): { words: string; button: string } {
     `${plural(rows, 'row')} would be added`,
     ...(updated > 0 ? [`${plural(updated, 'row')} updated`] : []),
   ].join(', ');
-  const words = `Checked: ${counts} to ${state.target.schema}.${state.target.table}.`;
+  const above = undecided(state).length;
+  const words = [
+    `Checked: ${counts} to ${state.target.schema}.${state.target.table}.`,
+    above > 0 && `${plural(above, 'warning is', 'warnings are')} listed above.`,
+  ];
   const isAll = skipped + leftOut === 0;
-  return { words, button: isAll && keepsAllRows(state) && !isAsked(state) ? 'Load' : 'Check' };
+  return {
+    words: words.filter(Boolean).join(' '),
+    button: isAll && keepsAllRows(state) && !isAsked(state) ? 'Load' : 'Check',
+  };
 }
 
 /** Returns whether the page knows the table, or that there is none, and the load keeps all of its rows. */

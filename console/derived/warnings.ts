@@ -1,6 +1,6 @@
 /** The warnings of the service in words of the page: what was decided, what is open, and which warnings are of the same kind. */
 import type { Warning } from '../failure.ts';
-import type { Reading } from '../state.ts';
+import type { Reading, State } from '../state.ts';
 import { plainWords } from './problems.ts';
 
 /** Decisions that are the only possible ones. The page says them in one line each. */
@@ -39,11 +39,34 @@ function notationWords(warnings: Warning[]): string {
     ({ detail }) => / was read as (.+?)\. The first is/s.exec(detail)?.[1],
   );
   const parts = [...byNotation].map(([notation = 'other notations', columns]) => {
-    const named = columns.slice(0, maxNamed).map(({ column }) => `“${column}”`);
-    const rest = columns.length - named.length;
-    return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''} as ${notation}`;
+    return `${namesOf(columns)} as ${notation}`;
   });
   return `Read as people write them: ${parts.join('; ')}.`;
+}
+
+/** Returns the names of the columns of the warnings. */
+function namesOf(warnings: Warning[]): string {
+  const names = [...new Set(warnings.flatMap(({ column }) => column ?? []))];
+  const rest = names.length - maxNamed;
+  const named = names.slice(0, maxNamed).map((name) => `“${name}”`);
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** Returns what the page shows of many warnings of one kind: what they are about, and for which columns. */
+export function summaryOf(code: string, warnings: Warning[]): string {
+  const names = namesOf(warnings);
+  return `${titleOf(code)} (${warnings.length})${names === '' ? '' : `: ${names}`}`;
+}
+
+/** Returns the warnings about the file that the user has to decide. Another type for a column answers that it is text because of a few values. */
+export function undecided({ inspection, columns }: Pick<State, 'inspection' | 'columns'>): Warning[] {
+  const warnings = inspection.is === 'ready' ? inspection.value.warnings : [];
+  const changed = columns.filter(({ type, inferredType }) => type !== inferredType);
+  return warnings.filter(
+    (warning) =>
+      isOpen(warning) &&
+      !(warning.code === 'mixed-column' && changed.some(({ header }) => header === warning.column)),
+  );
 }
 
 /** Returns what the warning says, without parameters of the service unless it says nothing else. */
@@ -65,6 +88,6 @@ const titles: Record<string, string> = {
 };
 
 /** Returns what warnings of one kind are about. */
-export function titleOf(code: string): string {
+function titleOf(code: string): string {
   return titles[code] ?? `${code[0]!.toUpperCase()}${code.slice(1).replaceAll('-', ' ')}`;
 }

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { type OfferedChoice, withJointChoices } from '../derived/choices.ts';
 import { hashOf } from '../derived/routes.ts';
-import { decisionsOf, isOpen, titleOf, warningWords } from '../derived/warnings.ts';
+import { decisionsOf, isOpen, summaryOf, warningWords } from '../derived/warnings.ts';
 import type { Warning } from '../failure.ts';
 import { h } from '../h.ts';
 import type { Reading } from '../state.ts';
@@ -64,7 +64,7 @@ const line = (warning: Warning): VNode =>
 function folded(code: string, warnings: Warning[]): VNode {
   const rest = warnings.length - maxOfKind;
   return h('details', null, [
-    h('summary', null, `${titleOf(code)} (${warnings.length})`),
+    h('summary', null, data(summaryOf(code, warnings))),
     warnings.slice(0, maxOfKind).map(line),
     rest > 0 && h('div', null, `and ${rest} more`),
   ]);

@@ -13,7 +13,7 @@ import {
 import { checksItself, nextStep } from '../../console/derived/next-step.ts';
 import { fittingSettings, offeredSettings, profileOf, remembered } from '../../console/derived/profiles.ts';
 import { planFaults, requestText, uploadPlan } from '../../console/derived/request.ts';
-import { decisionsOf, isOpen, warningWords } from '../../console/derived/warnings.ts';
+import { decisionsOf, isOpen, summaryOf, undecided, warningWords } from '../../console/derived/warnings.ts';
 import { initialState } from '../../console/initial-state.ts';
 import type { Inspection } from '../../console/inspection.ts';
 import type { ColumnPlan, State } from '../../console/state.ts';
@@ -241,6 +241,11 @@ test('warnings are shown without parameters, and what was decided is one line wi
     { words: 'Row 3 was read as the header.', undo: { headerRow: undefined } },
     { words: 'Read as people write them: “a”, “b” as numbers; “c” as dates.', undo: { isNatural: false } },
   ]);
+  const many = Array.from({ length: 7 }, (_, at) => ({ code: 'mixed-column', column: `c${at}`, detail: '' }));
+  assert.equal(
+    summaryOf('mixed-column', many),
+    'Columns that are text because of a few values (7): “c0”, “c1”, “c2”, “c3”, “c4” and 2 more',
+  );
   assert.ok(isOpen({ code: 'proposal-taken', detail: '', choices: [{ parameters: { header_row: '1' } }] }));
 });
 
@@ -294,6 +299,13 @@ test('Load is the first button only if the check has passed and nothing is asked
     }) as unknown as State;
   assert.equal(nextStep(checked(doubted('encoding'))).button, 'Check');
   assert.equal(nextStep(checked(doubted('blank-header'))).button, 'Load');
+  assert.match(nextStep(checked(doubted('encoding'))).words, / 1 warning is listed above\.$/);
+  const mixed = doubted('mixed-column');
+  assert.equal(undecided(mixed).length, 1);
+  const [named] = mixed.inspection.is === 'ready' ? mixed.inspection.value.warnings : [];
+  named!.column = 'a';
+  const typed = mixed.columns.map((one) => ({ ...one, type: 'numeric' }));
+  assert.deepEqual(undecided({ ...mixed, columns: typed }), []);
   const guessed = stateOf([['No', 'bigint']], [{ name: 'order_no', type: 'bigint' }]);
   assert.equal(nextStep(checked(guessed)).button, 'Check');
 });

@@ -7,9 +7,10 @@ import { emptyColumns, unplacedColumns } from '../../derived/mapping.ts';
 import { nextStep } from '../../derived/next-step.ts';
 import { planFaults } from '../../derived/request.ts';
 import { isTogetherFirst, offeredTogether } from '../../derived/together.ts';
+import { isOpen, undecided } from '../../derived/warnings.ts';
 import { plural } from '../../derived/words.ts';
 import { yesNoHint } from '../../derived/yes-no.ts';
-import type { Failure, Warning } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { Inspection } from '../../inspection.ts';
 import type { State } from '../../state.ts';
@@ -95,7 +96,7 @@ function filePanel(state: State, inspection: Inspection, actions: Actions): VNod
     [h('span', { class: 'dim' }, counts), headerButton(state, actions)],
     [
       warningList(
-        warnings.filter((warning) => !isAnswered(state, warning)),
+        [...warnings.filter((warning) => !isOpen(warning)), ...undecided(state)],
         (warning) => offeredChoices(state, warning, 'header'),
         actions.takeChoice,
         actions.changeReading,
@@ -129,12 +130,6 @@ function yesNoLine({ reading }: State, inspection: Inspection, actions: Actions)
       ),
     ])
   );
-}
-
-/** Returns whether the user has given another type to the column that the warning calls text. */
-function isAnswered({ columns }: State, { code, column }: Warning): boolean {
-  const plan = columns.find(({ header }) => header === column);
-  return code === 'mixed-column' && plan !== undefined && plan.type !== plan.inferredType;
 }
 
 /** What the existing table does not get from the file, and what the file has for no column of the table. */
