@@ -38,8 +38,11 @@ function header({ session, route }: State, actions: Actions): VNode {
     return h('a', { href: hashOf(to), 'aria-current': current, onClick }, label);
   };
   // A click with a key opens another tab, and this one stays as it is.
-  const begin = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): void => {
-    if (!ctrlKey && !metaKey && !shiftKey) actions.leaveLoaded();
+  const begin = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    // The new step moves in the history of the browser, and a link to the same page would stop that.
+    if (route.page === 'load') event.preventDefault();
+    actions.leaveLoaded();
   };
   return h('header', { class: 'top' }, [
     h('a', { class: 'brand', href: '#/' }, [mark(), 'Tablewright']),
