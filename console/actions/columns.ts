@@ -1,8 +1,10 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
 import { type ListedType, ProblemError } from '../../client/client.ts';
+import { withNewestSettings } from '../derived/homes.ts';
 import { type Place, placed, withPlace } from '../derived/mapping.ts';
 import { keyOfTable } from '../derived/table.ts';
 import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
+import { changeTogether } from './change-together.ts';
 import { listTables } from './list-tables.ts';
 import type { Page } from './page.ts';
 import { firstOf } from './requests.ts';
@@ -58,7 +60,9 @@ const maxProfiles = 1000;
 /** Asks for the profiles. If the request fails, for example because the service keeps no records, the page offers none. */
 export async function readProfiles({ client, set }: Page): Promise<void> {
   const profiles = await firstOf(client.profiles(), maxProfiles).catch(() => undefined);
-  if (profiles) set({ profiles });
+  if (profiles === undefined) return;
+  set({ profiles });
+  changeTogether({ set }, (together) => ({ parts: withNewestSettings(together, profiles) }));
 }
 
 export function changeTarget(page: Page, to: Partial<Target>): void {
@@ -71,7 +75,10 @@ export function showStep(page: Page, step: Step): void {
   page.set({ step, dialog: undefined });
   // The table may have been created, changed or dropped since the last look.
   if (step === 'columns') lookUpTarget(page);
-  if (step === 'together') lookUpTables(page);
+  if (step === 'together') {
+    lookUpTables(page);
+    readProfiles(page);
+  }
 }
 
 /** Asks which tables exist, for the tables that are loaded together. */
@@ -79,9 +86,7 @@ export async function lookUpTables(page: Page): Promise<void> {
   // A token without the scope `table:read` may not list tables. The check then finds those that exist.
   const tables = await listTables(page).catch(() => undefined);
   const existing = tables && new Set(tables.map(keyOfTable));
-  page.set(({ together }) =>
-    together.is === 'ready' ? { together: { ...together, value: { ...together.value, existing } } } : {},
-  );
+  changeTogether(page, () => ({ existing }));
 }
 
 export function changeColumn(page: Page, index: number, to: Partial<ColumnPlan>): void {

@@ -2,6 +2,7 @@
 import { hasColumns, homesOf, similarNames } from '../derived/homes.ts';
 import { offeredSettings } from '../derived/profiles.ts';
 import type { Part } from '../state.ts';
+import { changeTogether } from './change-together.ts';
 import { listTables } from './list-tables.ts';
 import type { Page } from './page.ts';
 
@@ -33,7 +34,11 @@ export async function findHomes(page: Page): Promise<void> {
   );
   const found = await alikeTables(page, schema, asked).catch(() => []);
   const names = new Map(asked.map(({ label, table }, index) => [`${label}/${table}`, found[index]]));
-  changeParts(page, (part) => ({ ...part, alike: names.get(`${part.label}/${part.table}`) ?? part.alike }));
+  changeTogether(page, (now) => ({
+    parts: now.parts.map((part) => {
+      return { ...part, alike: names.get(`${part.label}/${part.table}`) ?? part.alike };
+    }),
+  }));
 }
 
 /** Adds the rows of all parts to the existing tables to which they belong. */
@@ -41,16 +46,7 @@ export function addToHomes(page: Page): void {
   const { together } = page.state;
   if (together.is !== 'ready') return;
   const homes = homesOf(page.state, together.value);
-  changeParts(page, (part) => ({ ...part, ...homes.get(part) }));
-}
-
-function changeParts(page: Page, change: (part: Part) => Part): void {
-  page.set(({ together }) => {
-    if (together.is !== 'ready') return {};
-    return {
-      together: { ...together, value: { ...together.value, parts: together.value.parts.map(change) } },
-    };
-  });
+  changeTogether(page, ({ parts }) => ({ parts: parts.map((part) => ({ ...part, ...homes.get(part) })) }));
 }
 
 /** The most parts for which existing tables are looked for. */

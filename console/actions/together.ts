@@ -23,7 +23,8 @@ import { plural } from '../derived/words.ts';
 import { failureFrom } from '../failure.ts';
 import { namesInZip } from '../file/names-in-zip.ts';
 import { tablesIn } from '../load-outcome.ts';
-import type { ChosenFile, Part, TablesChecked, Together } from '../state.ts';
+import type { ChosenFile, Part, TablesChecked } from '../state.ts';
+import { changeTogether } from './change-together.ts';
 import { lookUpTables, readProfiles, showStep } from './columns.ts';
 import { sendDry } from './dry-run.ts';
 import { forgetFile, inspect, openFile } from './file.ts';
@@ -98,14 +99,6 @@ export function correctPart(page: Page, index: number, edits: CellEdit[]): void 
 
 export function changeTogetherSchema(page: Page, schema: string): void {
   changeTogether(page, () => ({ schema }));
-}
-
-function changeTogether(page: Page, change: (together: Together) => Partial<Together>): void {
-  page.set(({ together }) =>
-    together.is === 'ready'
-      ? { together: { ...together, value: { ...together.value, ...change(together.value) } } }
-      : {},
-  );
 }
 
 /** Checks the tables in the background, if `checksPlanItself` allows it. */

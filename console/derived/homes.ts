@@ -1,4 +1,5 @@
 /** Existing tables to which the rows of a file belong: those with its columns, and those of saved settings for its header. */
+import type { ListedProfile } from '../../client/client.ts';
 import { uploadParameters } from '../../client/parameters.ts';
 import { defaultOf } from '../parameters.ts';
 import type { Part, Settings, State, Target, Together } from '../state.ts';
@@ -35,23 +36,38 @@ function homeOf(state: State, together: Together, part: Part): Home | undefined 
       (isThere ? one.parameters.table === part.table : fitsHeader(one, part.headers)),
   );
   if (known !== undefined) {
-    const {
-      table,
-      schema: _,
-      if_exists: ifExists,
-      sheet: __,
-      file_in_zip: ___,
-      ...others
-    } = known.parameters;
-    const name = 'name' in known ? (known.name as string) : undefined;
+    const { table, if_exists: ifExists } = known.parameters;
     return {
       table: table!,
       ifExists: ifExists === undefined || ifExists === 'fail' ? 'append' : (ifExists as Target['ifExists']),
-      settings: { name, parameters: others },
+      settings: settingsFrom(known),
     };
   }
   const table = isThere ? part.table : part.alike;
   return table === undefined ? undefined : { table, ifExists: 'append', settings: undefined };
+}
+
+/** Returns how a part is read with the settings. */
+function settingsFrom(known: Settings | ListedProfile): Part['settings'] {
+  const {
+    table: _,
+    schema: __,
+    if_exists: ___,
+    sheet: ____,
+    file_in_zip: _____,
+    ...parameters
+  } = known.parameters;
+  return { name: 'name' in known ? known.name : undefined, parameters };
+}
+
+/** Returns the parts with their saved settings as they are now: the user may have changed them since they were chosen. */
+export function withNewestSettings({ parts }: Together, profiles: ListedProfile[]): Part[] {
+  return parts.map((part) => {
+    const saved = profiles.find(
+      ({ name, parameters }) => name === part.settings?.name && parameters.table === part.table,
+    );
+    return saved ? { ...part, settings: settingsFrom(saved) } : part;
+  });
 }
 
 /** Parameters of an upload that a table of a plan cannot have, or that the page only shows for a file that is loaded alone. */

@@ -1,7 +1,8 @@
 /** Several tables in one load: what the page finds in files, what it sends, and what it says about each table. These tests need no browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Load, Problem } from '../../client/client.ts';
+import type { ListedProfile, Load, Problem } from '../../client/client.ts';
+import { withNewestSettings } from '../../console/derived/homes.ts';
 import { possibleLinks } from '../../console/derived/links.ts';
 import { isPossible, shownStep, stepsOf } from '../../console/derived/steps.ts';
 import {
@@ -335,4 +336,26 @@ test('the tables in a zip file are listed, without other files, and a wrong zip 
   const wrong = Buffer.from(zip);
   wrong.writeUInt32LE(4_000_000_000, wrong.length - 6);
   assert.deepEqual(await listed(wrong), []);
+});
+
+test('a part is read with its saved settings as they are now, and not as they were when they were chosen', () => {
+  const [first, second] = partsOf(book, 0, inspected(sheet('A'), sheet('B')), true) as [Part, Part];
+  const parts = [first, second].map((part) => ({
+    ...part,
+    table: 'sales',
+    settings: { name: part === first ? 'monthly' : undefined, parameters: { trim: 'true' } },
+  }));
+  const saved = (table: string, sign: string) =>
+    ({
+      name: 'monthly',
+      parameters: { table, schema: 'public', decimal_sign: sign },
+    }) as unknown as ListedProfile;
+  const now = withNewestSettings({ ...together([]), parts }, [saved('other', '.'), saved('sales', ',')]);
+  assert.deepEqual(
+    now.map(({ settings }) => settings),
+    [
+      { name: 'monthly', parameters: { decimal_sign: ',' } },
+      { name: undefined, parameters: { trim: 'true' } },
+    ],
+  );
 });
