@@ -34,7 +34,8 @@ export type Ended = EndFacts & SaidByService;
 
 /** What the page shows of a load that succeeded. */
 export interface LoadResult {
-  table: Pick<LoadedTable['table'], 'schema' | 'name' | 'columns'>;
+  /** The service may have stored no answer. Then the keys are not known. */
+  table: Pick<LoadedTable['table'], 'schema' | 'name' | 'columns'> & Partial<LoadedTable['table']>;
   load: Omit<LoadedTable['load'], 'format'>;
 }
 

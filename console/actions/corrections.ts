@@ -4,6 +4,7 @@ import {
   type CellEdit,
   correctionsFault,
   currentCorrections,
+  editsLike,
   patchOf,
   placesOfProblems,
   problemsLike,
@@ -53,11 +54,8 @@ export async function correctLike(
     return;
   }
   const placeOf = placesOfProblems(page.state);
-  const edits = problemsLike(page.state, problems, correction).flatMap((problem): CellEdit[] => {
-    const place = placeOf(problem);
-    return place === undefined ? [] : [{ ...place, from: problem.value ?? null, to: correction.to }];
-  });
-  correct(page, edits);
+  const like = problemsLike(page.state, problems, correction, placeOf);
+  correct(page, editsLike(correction, like, placeOf));
 }
 
 export function undoCorrections(page: Page, undone: CellCorrection[]): void {

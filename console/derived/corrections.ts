@@ -12,13 +12,16 @@ const maxPatchBytes = 1024 * 1024;
 
 type PlaceFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns'>;
 type CorrectedFacts = PlaceFacts & Pick<State, 'corrections' | 'columnsOf'>;
+type Corrected = Pick<State, 'corrections' | 'columnsOf'>;
+/** Returns the cell of a problem; undefined: it cannot be corrected. */
+type PlaceOf = (problem: Problem) => CellPlace | undefined;
 type Facts = CorrectedFacts & Pick<State, 'existing'>;
 
 /**
  * Returns a function that returns the cell of a problem in the terms of the file; undefined: the problem is not one of a single cell,
  * or the cell cannot be corrected.
  */
-export function placesOfProblems(state: PlaceFacts): (problem: Problem) => CellPlace | undefined {
+export function placesOfProblems(state: PlaceFacts): PlaceOf {
   const byName = new Map(state.columns.map((plan) => [plan.name, plan]));
   const byColumn = new Map(state.columns.map((plan) => [cellOf(`${plan.letters}1`)?.column, plan]));
   return ({ cell, row, column }) => {
@@ -62,10 +65,7 @@ export function placeInWords({ cell, row }: CellPlace): string {
 }
 
 /** Returns the corrections of the sheet or the array that is read. Those of other sheets are kept for later. */
-export function currentCorrections({
-  corrections,
-  columnsOf,
-}: Pick<State, 'corrections' | 'columnsOf'>): CellCorrection[] {
+export function currentCorrections({ corrections, columnsOf }: Corrected): CellCorrection[] {
   return corrections.filter(({ part }) => part === columnsOf);
 }
 
@@ -73,10 +73,7 @@ export function currentCorrections({
 export type CellEdit = CellPlace & Pick<CellCorrection, 'from' | 'to'>;
 
 /** Returns the corrections with these edits. A cell that gets its first value again has no correction. The newest one is the last. */
-export function withEdits(
-  { corrections, columnsOf: part }: Pick<State, 'corrections' | 'columnsOf'>,
-  edits: CellEdit[],
-): CellCorrection[] {
+export function withEdits({ corrections, columnsOf: part }: Corrected, edits: CellEdit[]): CellCorrection[] {
   const byKey = new Map(corrections.map((one) => [JSON.stringify([one.part, keyOfPlace(one)]), one]));
   for (const edit of edits) {
     const key = JSON.stringify([part, keyOfPlace(edit)]);
@@ -151,6 +148,27 @@ export function verdicts(
   };
 }
 
+const verdictWords = { checking: 'is being checked', accepted: 'accepted', unknown: 'not checked' };
+
+export function verdictInWords(verdict: Verdict): string {
+  return verdict.is === 'refused' ? `refused: ${verdict.why}` : verdictWords[verdict.is];
+}
+
+/** Returns a function that returns the reason of a problem. For a corrected cell it is what the check says of the new value. @param isOld as for `verdicts` */
+export function reasonsNow(
+  state: Parameters<typeof verdicts>[0],
+  isOld: boolean,
+): (problem: Problem) => string {
+  const verdictOf = verdicts(state, isOld);
+  const placeOf = placesOfProblems(state);
+  const byKey = new Map(currentCorrections(state).map((one) => [keyOfPlace(one), one]));
+  return (problem) => {
+    const place = placeOf(problem);
+    const correction = place && byKey.get(keyOfPlace(place));
+    return correction ? verdictInWords(verdictOf(correction)) : reasonInWords(problem);
+  };
+}
+
 function patchIndex({ pointer = '' }: Problem): number {
   return Number(/^\/(\d+)/.exec(pointer)?.[1] ?? -1);
 }
@@ -166,10 +184,9 @@ export function isCut(value: string | null | undefined): boolean {
 }
 
 /** Returns the problems without those of cells that are corrected. */
-export function uncorrected(state: CorrectedFacts, problems: Problem[]): Problem[] {
+export function uncorrected(state: Corrected, problems: Problem[], placeOf: PlaceOf): Problem[] {
   const corrected = new Set(currentCorrections(state).map(keyOfPlace));
   if (corrected.size === 0) return problems;
-  const placeOf = placesOfProblems(state);
   return problems.filter((problem) => {
     const place = placeOf(problem);
     return place === undefined || !corrected.has(keyOfPlace(place));
@@ -178,14 +195,38 @@ export function uncorrected(state: CorrectedFacts, problems: Problem[]): Problem
 
 /** Returns the problems of cells in the column of a correction that have the value which it replaces. Cells that are corrected already are left out. */
 export function problemsLike(
-  state: CorrectedFacts,
+  state: Corrected,
   problems: Problem[],
   { header, from }: CellCorrection,
+  placeOf: PlaceOf,
 ): Problem[] {
   if (isCut(from)) return [];
-  const placeOf = placesOfProblems(state);
   const same = problems.filter(({ value = null }) => value === from);
-  return uncorrected(state, same).filter((problem) => placeOf(problem)?.header === header);
+  return uncorrected(state, same, placeOf).filter((problem) => placeOf(problem)?.header === header);
+}
+
+/** Returns the newest correction with the other problems that it can remove; undefined: there are none, or the service has refused its value. */
+export function replacement(
+  state: Corrected,
+  problems: Problem[],
+  placeOf: PlaceOf,
+): { newest: CellCorrection; like: Problem[] } | undefined {
+  const newest = currentCorrections(state).at(-1);
+  if (newest === undefined) return undefined;
+  const isRefused = problems.some((problem) => {
+    const place = (problem.value ?? null) === newest.to ? placeOf(problem) : undefined;
+    return place !== undefined && keyOfPlace(place) === keyOfPlace(newest);
+  });
+  const like = isRefused ? [] : problemsLike(state, problems, newest, placeOf);
+  return like.length > 0 ? { newest, like } : undefined;
+}
+
+/** Returns the edits that give the cells of the problems the value of a correction. */
+export function editsLike({ to }: CellCorrection, like: Problem[], placeOf: PlaceOf): CellEdit[] {
+  return like.flatMap((problem) => {
+    const place = placeOf(problem);
+    return place === undefined ? [] : [{ ...place, from: problem.value ?? null, to }];
+  });
 }
 
 /** Returns what stays of the corrections if a file of the same name is chosen again: all if it is the same file. The cells of another one may be other cells. */

@@ -6,10 +6,12 @@ import {
   isCut,
   keyOfPlace,
   placeInWords,
+  type replacement,
 } from '../derived/corrections.ts';
+import { countInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { CellPlace, State } from '../state.ts';
-import { shortened } from './parts.ts';
+import { button, shortened } from './parts.ts';
 
 /** Returns a function that makes the field of a cell. @param value the value that the service has read */
 export function cellFields(
@@ -44,6 +46,18 @@ export function cellFields(
       },
     });
   };
+}
+
+/** Offers the newest correction for all cells of a group that have the same value. @param isAll true: it is for cells that are not listed, too */
+export function replaceButton(
+  { newest: { from, to }, like }: NonNullable<ReturnType<typeof replacement>>,
+  isAll: boolean,
+  onReplace: () => void,
+): VNode {
+  const number = isAll ? 'all other' : `the other ${countInWords(like.length)}`;
+  const before = from === null ? 'empty cells' : `“${shortened(from)}”`;
+  const after = to === null ? 'nothing' : `“${shortened(to)}”`;
+  return button(`Replace ${number} ${before} by ${after}`, onReplace, { kind: 'fix' });
 }
 
 /** Leaving a field makes the correction. */

@@ -4,11 +4,11 @@ import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices } from '../derived/choices.ts';
 import {
-  currentCorrections,
   isOfCorrections,
   keyOfPlace,
   placesOfProblems,
-  problemsLike,
+  reasonsNow,
+  replacement,
   uncorrected,
 } from '../derived/corrections.ts';
 import { canLeaveOut, fixesOf } from '../derived/fixes.ts';
@@ -25,8 +25,8 @@ import { deletedWords, lossWords, mayKeepDefinition } from '../derived/target.ts
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
-import type { CellCorrection, Checked, ShownProblem, State } from '../state.ts';
-import { cellFields } from './cell-field.ts';
+import type { Checked, ShownProblem, State } from '../state.ts';
+import { cellFields, replaceButton } from './cell-field.ts';
 import { correctionsView } from './corrections.ts';
 import { differenceView } from './difference.ts';
 import { faultyRowsButtons } from './faulty-rows.ts';
@@ -115,7 +115,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
         ])
       : h('div', null),
     result ? passed(state, result.load, actions) : h('div', null),
-    failure ? problems(state, found, actions) : h('div', null),
+    failure ? problems(state, found, isStale, actions) : h('div', null),
     correctionsView(state, isStale || isCheckedAgain, actions) ?? h('div', null),
     h(
       'div',
@@ -197,9 +197,10 @@ function passed(state: State, load: LoadResult['load'], actions: Actions): VNode
 
 const maxOpenProblems = 10;
 
-function problems(state: State, found: Checked, actions: Actions): VNode {
+function problems(state: State, found: Checked, isStale: boolean, actions: Actions): VNode {
   const { all, isReadingAll, order, openGroup } = found;
   const { errors, errorCount, groups: counted, detail, title, code, loadId } = found.failure!;
+  const reasonOf = reasonsNow(state, isStale || found.isCheckedAgain);
   const isAboutRows = code === 'invalid-data';
   const isOfPatch = isOfCorrections(found.failure!);
   const groups = isOfPatch ? [] : inOrder(groupProblems(all ?? errors, counted), order);
@@ -231,8 +232,8 @@ function problems(state: State, found: Checked, actions: Actions): VNode {
         ]),
       isAboutRows && canLeaveOut(groups) && loadId && repairHint(state, loadId, actions),
     ]),
-    groups.map((group) => problemGroup(state, group, open === group.key, actions)),
-    state.shownProblem && shownRow(state, state.shownProblem, actions),
+    groups.map((group) => problemGroup(state, group, open === group.key, reasonOf, actions)),
+    state.shownProblem && shownRow(state, state.shownProblem, reasonOf(state.shownProblem.problem), actions),
   ]);
 }
 
@@ -255,12 +256,20 @@ function repairHint(state: State, load: string, actions: Actions): Child {
   ];
 }
 
-function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, actions: Actions): VNode {
+function problemGroup(
+  state: State,
+  group: GroupedProblems,
+  isOpen: boolean,
+  reasonOf: (problem: Problem) => string,
+  actions: Actions,
+): VNode {
   const { key, column, code, count, detail, problems } = group;
   const rest = count - problems.length;
   const kind = kindInWords(code);
   // Fixes are for values of the file.
-  const own = uncorrected(state, problems);
+  const placeOfProblem = placesOfProblems(state);
+  const own = uncorrected(state, problems, placeOfProblem);
+  const found = replacement(state, problems, placeOfProblem);
   return h('section', { class: 'group', key }, [
     h('div', { class: 'group-head' }, [
       h('h2', null, [
@@ -274,7 +283,7 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
         ),
       ]),
       h('div', { class: 'fixes' }, [
-        replaceButton(state, group, actions),
+        found && replaceButton(found, rest > 0, () => actions.correctLike(found.newest, problems, count)),
         fixesOf(
           { ...group, problems: own, count: own.length + rest },
           mayKeepDefinition(state),
@@ -284,29 +293,34 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
     ]),
     !isOpen && detail !== '' && h('p', { class: 'group-detail' }, data(detail)),
     isOpen && [
-      groupRows(state, problems, kind, actions),
+      groupRows(state, group, reasonOf, actions),
       rest > 0 && h('p', { class: 'hint' }, `${countInWords(rest)} more are not listed yet.`),
     ],
   ]);
 }
 
-function groupRows(state: State, problems: Problem[], kind: string, actions: Actions): VNode {
+function groupRows(
+  state: State,
+  { code, problems }: GroupedProblems,
+  reasonOf: (problem: Problem) => string,
+  actions: Actions,
+): VNode {
   const placeOfProblem = placesOfProblems(state);
   const fieldOf = cellFields(state, actions.correct);
   return problemRows(
-    `Problems: ${kind}`,
+    `Problems: ${kindInWords(code)}`,
     problems,
     (problem) => {
       const place = placeOfProblem(problem);
       const isShown = state.shownProblem?.problem === problem;
+      const reason = reasonOf(problem);
       return [
         button(data(placeOf(problem, state.columns)), () => actions.showProblem(problem), {
           kind: 'link',
           'aria-pressed': isShown,
         }),
-        place === undefined
-          ? problemValue(problem)
-          : fieldOf(place, problem.value ?? null, reasonInWords(problem)),
+        place === undefined ? problemValue(problem) : fieldOf(place, problem.value ?? null, reason),
+        reason,
       ];
     },
     (problem) => {
@@ -316,38 +330,14 @@ function groupRows(state: State, problems: Problem[], kind: string, actions: Act
   );
 }
 
-/** Offers the newest correction for all cells of the group that have the same value. */
-function replaceButton(state: State, { problems, count }: GroupedProblems, actions: Actions): VNode | null {
-  const newest = currentCorrections(state).at(-1);
-  if (newest === undefined || isRefused(state, problems, newest)) return null;
-  const like = problemsLike(state, problems, newest);
-  if (like.length === 0) return null;
-  const number = count > problems.length ? 'all other' : `the other ${countInWords(like.length)}`;
-  const from = newest.from === null ? 'empty cells' : `“${shortened(newest.from)}”`;
-  const to = newest.to === null ? 'nothing' : `“${shortened(newest.to)}”`;
-  return button(`Replace ${number} ${from} by ${to}`, () => actions.correctLike(newest, problems, count), {
-    kind: 'fix',
-  });
-}
-
-function isRefused(state: State, problems: Problem[], correction: CellCorrection): boolean {
-  const placeOfProblem = placesOfProblems(state);
-  const key = keyOfPlace(correction);
-  return problems.some((problem) => {
-    if ((problem.value ?? null) !== correction.to) return false;
-    const place = placeOfProblem(problem);
-    return place !== undefined && keyOfPlace(place) === key;
-  });
-}
-
-function shownRow(state: State, { problem, row }: ShownProblem, actions: Actions): VNode {
+function shownRow(state: State, { problem, row }: ShownProblem, reason: string, actions: Actions): VNode {
   const fieldOf = cellFields(state, actions.correct);
   return h('aside', { class: 'shown-row', 'aria-label': 'The row of the problem' }, [
     h('div', { class: 'panel-head' }, [
       h('h2', null, data(placeOf(problem))),
       button('Close', () => actions.showProblem(undefined), { kind: 'quiet' }),
     ]),
-    h('p', null, data(reasonInWords(problem))),
+    h('p', null, data(reason)),
     row.is === 'none' && h('p', { class: 'hint' }, 'The row cannot be shown here.'),
     remoteView(row, 'The row is being read.', ({ names, values, places, marked }) =>
       h(VirtualGrid, {

@@ -1,7 +1,13 @@
 /** Lists of corrected cells, with the old and the new value: those of the user in the check, and those of a load. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
-import { currentCorrections, placeInWords, type Verdict, verdicts } from '../derived/corrections.ts';
+import {
+  currentCorrections,
+  placeInWords,
+  type Verdict,
+  verdictInWords,
+  verdicts,
+} from '../derived/corrections.ts';
 import { countInWords, plural } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
@@ -73,11 +79,8 @@ function repairedView({ repaired }: State): Child {
 }
 
 function verdictMark(verdict: Verdict): VNode {
-  const words = verdict.is === 'refused' ? ['refused: ', data(verdict.why)] : verdictWords[verdict.is];
-  return h('span', { class: `verdict ${verdict.is}` }, words);
+  return h('span', { class: `verdict ${verdict.is}` }, data(verdictInWords(verdict)));
 }
-
-const verdictWords = { checking: 'is being checked', accepted: 'accepted', unknown: 'not checked' };
 
 function undoButton(correction: CellCorrection, undo: (undone: CellCorrection[]) => void): VNode {
   return button('Undo', () => undo([correction]), {

@@ -24,7 +24,7 @@ export function problemValue({ value }: Problem): VNode {
 export function problemRows(
   label: string,
   problems: Problem[],
-  placeAndValue: (problem: Problem) => [place: Child, value: Child],
+  partsOf: (problem: Problem) => [place: Child, value: Child, reason?: string],
   keyOf?: (problem: Problem) => string,
 ): VNode {
   const height = lineHeight();
@@ -36,11 +36,11 @@ export function problemRows(
     keyOf: keyOf && ((index: number) => keyOf(problems[index]!)),
     row: (index: number) => {
       const problem = problems[index]!;
-      const [place, value] = placeAndValue(problem);
+      const [place, value, reason = reasonInWords(problem)] = partsOf(problem);
       return h('div', { class: 'problem' }, [
         h('span', { class: 'place' }, place),
         h('span', { class: 'value' }, value),
-        h('span', { class: 'why' }, data(reasonInWords(problem))),
+        h('span', { class: 'why' }, data(reason)),
       ]);
     },
   });

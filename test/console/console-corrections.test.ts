@@ -11,6 +11,8 @@ import {
   patchOf,
   placesOfProblems,
   problemsLike,
+  reasonsNow,
+  replacement,
   verdicts,
   withEdits,
 } from '../../console/derived/corrections.ts';
@@ -139,18 +141,31 @@ test('the page knows how many corrections the service takes, and how long they m
 test('the check says of each correction whether it was accepted, refused, or is not known', () => {
   const state = stateOf('spreadsheet');
   const corrections = withEdits(state, [at('B2', 'x', '1'), at('B3', 'x', 'y')]);
-  const wordsOf = (errors: Problem[], errorCount: number, isOld = false) => {
+  const checkOf = (errors: Problem[], errorCount: number): State['check'] => {
     const failure = { errors, errorCount } as NonNullable<
       Extract<State['check'], { is: 'ready' }>['value']['failure']
     >;
     const value = { failure, all: undefined } as Extract<State['check'], { is: 'ready' }>['value'];
-    const verdictOf = verdicts({ ...state, corrections, check: { is: 'ready', value } }, isOld);
+    return { is: 'ready', value };
+  };
+  const wordsOf = (errors: Problem[], errorCount: number, isOld = false) => {
+    const verdictOf = verdicts({ ...state, corrections, check: checkOf(errors, errorCount) }, isOld);
     return corrections.map((one) => verdictOf(one).is);
   };
   const left = problem({ cell: 'B3', row: 2, column: 'v', value: 'y' });
   assert.deepEqual(wordsOf([left], 1), ['accepted', 'refused']);
   assert.deepEqual(wordsOf([left], 500), ['unknown', 'refused']);
   assert.deepEqual(wordsOf([left], 1, true), ['checking', 'checking']);
+  const first = problem({ cell: 'B2', row: 1, column: 'v', value: 'x' });
+  const old = checkOf([first, left], 2);
+  const reasons = (isOld: boolean) =>
+    [first, left].map(reasonsNow({ ...state, corrections, check: old }, isOld));
+  assert.deepEqual(reasons(true), ['is being checked', 'is being checked']);
+  assert.deepEqual(
+    reasons(false),
+    [first, left].map((one) => `refused: ${reasonInWords(one)}`),
+  );
+  assert.equal(reasonsNow({ ...state, check: old }, true)(left), reasonInWords(left));
   const gone = problem({ parameter: 'patch', pointer: '/0', code: 'no-such-cell' });
   assert.deepEqual(wordsOf([gone], 1), ['refused', 'accepted']);
 });
@@ -161,14 +176,19 @@ test('only cells of the same column with the same value are like a correction, a
   const listed = ['B2', 'B3', 'A3', 'B4'].map((cell, index) =>
     problem({ cell, row: 2, column: cell[0] === 'A' ? 'No' : 'v', value: index === 3 ? 'X' : 'x' }),
   );
-  const like = problemsLike({ ...state, corrections: [x!] }, listed, x!);
+  const like = problemsLike({ ...state, corrections: [x!] }, listed, x!, placesOfProblems(state));
   assert.deepEqual(
     like.map(({ cell }) => cell),
     ['B3'],
   );
+  const replaced = (own: Problem[]) =>
+    replacement({ ...state, corrections: [x!] }, [...own, ...listed], placesOfProblems(state));
+  assert.deepEqual(replaced([]), { newest: x, like });
+  const refused = problem({ cell: 'B2', row: 1, column: 'v', value: '1' });
+  assert.equal(replaced([refused]), undefined);
   const long = `${'x'.repeat(99)}…`;
   const cut = problem({ cell: 'B5', row: 4, column: 'v', value: long });
-  assert.deepEqual(problemsLike(state, [cut], { ...x!, from: long }), []);
+  assert.deepEqual(problemsLike(state, [cut], { ...x!, from: long }, placesOfProblems(state)), []);
 });
 
 test('corrections stay if the same file is chosen again, and not for a file that was changed', () => {

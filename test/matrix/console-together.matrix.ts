@@ -166,6 +166,7 @@ describe('several tables in the console', { skip: noBrowser }, () => {
           ['A-1', 5],
           ['A-2', 'five'],
           ['A-3', 'six'],
+          ['A-4', 'five'],
         ],
         Weights: [
           ['article', 'kg'],
@@ -174,12 +175,14 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       });
       await part(page, 'Weights').locator('select').selectOption('append');
       await part(page, 'Costs').locator('select').selectOption('append');
-      await part(page, 'Costs').getByText('2 problems').waitFor();
+      await part(page, 'Costs').getByText('3 problems').waitFor();
       const field = (place: string) => page.getByLabel(new RegExp(`^Value of ${place}\\b`));
       const costs = part(page, 'Costs');
       await costs.locator('textarea').first().fill('5.5');
       await costs.locator('textarea').first().press('Enter');
       await costs.getByText('1 cell corrected').waitFor();
+      await press(page, 'Replace the other 1 “five” by “5.5”');
+      await costs.getByText('2 cells corrected').waitFor();
       await costs.getByText('1 problem', { exact: true }).waitFor();
       await field('B4').fill('6');
       await field('B4').press('Enter');
@@ -192,11 +195,12 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       await field('B4').fill('6.00');
       await field('B4').press('Enter');
       await loadThem(page);
-      await part(page, 'costs').getByText('2 cells corrected').waitFor();
+      await part(page, 'costs').getByText('3 cells corrected').waitFor();
       assert.deepEqual(await service.rows('SELECT price::text FROM costs ORDER BY article'), [
         { price: '5' },
         { price: '5.5' },
         { price: '6.00' },
+        { price: '5.5' },
       ]);
       assert.deepEqual(await service.rows('SELECT kg::text FROM weights'), [{ kg: '0.2' }]);
     }));
@@ -236,6 +240,12 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       });
       await link.check();
       await loadThem(page);
+      assert.match(await part(page, 'public.halls').innerText(), /Primary key\s+id/);
+      assert.match(
+        await part(page, 'public.seats').innerText(),
+        /Foreign key\s+hall_id to public\.halls\.id/,
+      );
+      await isAccessible(page, 'loaded tables with their keys');
       const keys = await service.rows(
         "SELECT pg_get_constraintdef(oid) AS rule FROM pg_constraint WHERE conrelid IN ('seats'::regclass, 'halls'::regclass) AND contype <> 'n' ORDER BY contype",
       );

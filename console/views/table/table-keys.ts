@@ -4,8 +4,8 @@ import type { TableDescription } from '../../../client/client.ts';
 import { plural, sizeInWords } from '../../derived/words.ts';
 import { data, factList } from '../parts.ts';
 
-export function keysOf({ constraints, indexes = [], distribution }: TableDescription): VNode | null {
-  const { primary_key: primary, unique, foreign_keys: references } = constraints;
+export function keysOf({ constraints, indexes = [], distribution }: Partial<TableDescription>): VNode | null {
+  const { primary_key: primary, unique, foreign_keys: references, checks } = constraints ?? {};
   const lines: [string, string][] = [];
   if (primary?.columns?.length) lines.push(['Primary key', primary.columns.join(', ')]);
   for (const { columns } of unique ?? []) if (columns?.length) lines.push(['Unique', columns.join(', ')]);
@@ -19,7 +19,7 @@ export function keysOf({ constraints, indexes = [], distribution }: TableDescrip
     ];
     lines.push(['Foreign key', `${column} to ${target}${rules.filter(Boolean).join('')}`]);
   }
-  for (const { expression, not_valid: isNotValid } of constraints.checks ?? [])
+  for (const { expression, not_valid: isNotValid } of checks ?? [])
     lines.push(['Check', `${expression}${isNotValid ? ', not valid' : ''}`]);
   for (const { unique, method = 'btree', columns } of indexes) {
     const names = columns.map(({ column }) => column).join(', ');

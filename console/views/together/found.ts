@@ -13,10 +13,18 @@ import { problemRows, problemValue } from '../problem-list.ts';
 const maxGroups = 10;
 const maxPlaces = 3;
 
-/** @param fieldOf returns the field of the cell of a problem; undefined: the cell cannot be corrected */
+/** How the cells of problems are corrected. */
+export interface Editing {
+  /** Returns the field of the cell of a problem; undefined: the cell cannot be corrected. */
+  fieldOf(problem: Problem): VNode | undefined;
+  /** Offers the newest correction for other cells of the group. */
+  replaceIn(group: GroupedProblems): Child;
+}
+
+/** @param editing undefined: no cell can be corrected */
 export function foundProblems(
   { problems, refusal }: PartOutcome,
-  fieldOf?: (problem: Problem) => VNode | undefined,
+  editing?: Editing,
   table = '',
 ): VNode | false {
   if (refusal === undefined && problems.length === 0) return false;
@@ -30,7 +38,7 @@ export function foundProblems(
             h('li', null, [
               group.column !== undefined && [h('strong', null, data(group.column)), ': '],
               data(group.detail || kindInWords(group.code)),
-              fieldOf === undefined ? places(group) : cells(group, fieldOf, table),
+              editing === undefined ? places(group) : cells(group, editing, table),
             ]),
           ),
         problems.length > maxGroups && h('li', null, `and ${problems.length - maxGroups} more kinds`),
@@ -52,13 +60,11 @@ function places({ problems, count }: GroupedProblems): Child {
 }
 
 /** The listed cells with the problem, each with its field. */
-function cells(
-  { code, column = '', problems, count }: GroupedProblems,
-  fieldOf: (problem: Problem) => VNode | undefined,
-  table: string,
-): Child {
+function cells(group: GroupedProblems, { fieldOf, replaceIn }: Editing, table: string): Child {
+  const { code, column = '', problems, count } = group;
   const rest = count - problems.length;
   return [
+    replaceIn(group),
     problemRows(
       `Problems of ${table} ${column}: ${kindInWords(code)}`,
       problems,

@@ -8,6 +8,7 @@ import type { Failure } from '../../failure.ts';
 import { h } from '../../h.ts';
 import type { LoadedPart, TablesResult } from '../../load-outcome.ts';
 import { type Child, data } from '../parts.ts';
+import { keysOf } from '../table/table-keys.ts';
 import { foundProblems, foundWarnings } from './found.ts';
 
 const changeWords: Record<string, string> = {
@@ -28,6 +29,7 @@ export function loadedTables({ tables }: TablesResult, isCheck = false): VNode {
         load?.corrected_count !== undefined &&
           h('span', { class: 'dim' }, `${plural(load.corrected_count, 'cell')} corrected`),
         change && h('span', { class: 'dim' }, changeWords[change]),
+        keysOf(table),
         foundWarnings(load?.warnings.filter(isOpen) ?? []),
       ],
     ]),

@@ -1,7 +1,7 @@
 /** The step in which several tables are chosen, checked and loaded together. */
 import type { VNode } from 'preact';
-import type { Problem } from '../../../client/client.ts';
 import type { Actions } from '../../actions/create-actions.ts';
+import { type CellEdit, editsLike, replacement } from '../../derived/corrections.ts';
 import { homesOf } from '../../derived/homes.ts';
 import { type Link, possibleLinks } from '../../derived/links.ts';
 import { reasonInWords } from '../../derived/problems.ts';
@@ -20,7 +20,7 @@ import { plural, sizeInWords } from '../../derived/words.ts';
 import { h } from '../../h.ts';
 import { labelled } from '../../parameters.ts';
 import type { CellCorrection, Part, State, TablesChecked, Together } from '../../state.ts';
-import { cellFields } from '../cell-field.ts';
+import { cellFields, replaceButton } from '../cell-field.ts';
 import { existsLabels } from '../columns/target-fields.ts';
 import { correctionList } from '../corrections.ts';
 import {
@@ -36,7 +36,7 @@ import {
   select,
   textInput,
 } from '../parts.ts';
-import { foundProblems, foundWarnings } from './found.ts';
+import { type Editing, foundProblems, foundWarnings } from './found.ts';
 
 export function togetherView(state: State, actions: Actions): VNode {
   const { togetherFiles: files, together } = state;
@@ -182,7 +182,7 @@ function partView(state: State, together: Together, shown: Shown, actions: Actio
         { class: 'hint' },
         `To change this, ${alone.toLowerCase()}, or correct the file and choose it again.`,
       ),
-    outcome && foundProblems(outcome, fieldsOf(shown, actions), table),
+    outcome && foundProblems(outcome, editingOf(shown, actions), table),
     corrected(shown, actions),
   ]);
 }
@@ -218,14 +218,21 @@ function corrected({ part: { corrections, table }, index }: Shown, actions: Acti
   ];
 }
 
-/** Returns a function that makes the field of the cell of a problem. */
-function fieldsOf({ part, index }: Shown, actions: Actions): (problem: Problem) => VNode | undefined {
-  const fieldOf = cellFields({ corrections: part.corrections, columnsOf: undefined }, (edits) =>
-    actions.correctPart(index, edits),
-  );
-  return (problem) => {
-    const place = placeInPart(problem);
-    return place && fieldOf(place, problem.value ?? null, reasonInWords(problem));
+function editingOf({ part: { corrections }, index }: Shown, actions: Actions): Editing {
+  const state = { corrections, columnsOf: undefined };
+  const correct = (edits: CellEdit[]): void => actions.correctPart(index, edits);
+  const fieldOf = cellFields(state, correct);
+  return {
+    fieldOf(problem) {
+      const place = placeInPart(problem);
+      return place && fieldOf(place, problem.value ?? null, reasonInWords(problem));
+    },
+    replaceIn({ problems }) {
+      const found = replacement(state, problems, placeInPart);
+      return (
+        found && replaceButton(found, false, () => correct(editsLike(found.newest, found.like, placeInPart)))
+      );
+    },
   };
 }
 
