@@ -47,23 +47,22 @@ function homeOf(state: State, together: Together, part: Part): Home | undefined 
   return table === undefined ? undefined : { table, ifExists: 'append', settings: undefined };
 }
 
-/** Returns how a part is read with the settings. */
+/** Parameters that say which rows go where. A part has its own. */
+const ofPlace = ['table', 'schema', 'if_exists', 'sheet', 'file_in_zip'];
+
 function settingsFrom(known: Settings | ListedProfile): Part['settings'] {
-  const {
-    table: _,
-    schema: __,
-    if_exists: ___,
-    sheet: ____,
-    file_in_zip: _____,
-    ...parameters
-  } = known.parameters;
-  return { name: 'name' in known ? known.name : undefined, parameters };
+  const parameters = Object.entries(known.parameters).filter(([name]) => !ofPlace.includes(name));
+  return {
+    name: 'name' in known ? known.name : undefined,
+    parameters: Object.fromEntries(parameters) as Record<string, string>,
+  };
 }
 
 /** Returns the parts with their saved settings as they are now: the user may have changed them since they were chosen. */
-export function withNewestSettings({ parts }: Together, profiles: ListedProfile[]): Part[] {
-  return parts.map((part) => {
-    const saved = profiles.find(
+export function withNewestSettings(together: Together, profiles: ListedProfile[]): Part[] {
+  const possible = profiles.filter((one) => isForParts(one, together));
+  return together.parts.map((part) => {
+    const saved = possible.find(
       ({ name, parameters }) => name === part.settings?.name && parameters.table === part.table,
     );
     return saved ? { ...part, settings: settingsFrom(saved) } : part;

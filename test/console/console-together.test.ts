@@ -5,6 +5,7 @@ import type { ListedProfile, Load, Problem } from '../../client/client.ts';
 import { withNewestSettings } from '../../console/derived/homes.ts';
 import { possibleLinks } from '../../console/derived/links.ts';
 import { isPossible, shownStep, stepsOf } from '../../console/derived/steps.ts';
+import { keyOfTable } from '../../console/derived/table.ts';
 import {
   checksPlanItself,
   isPlanChecked,
@@ -350,7 +351,11 @@ test('a part is read with its saved settings as they are now, and not as they we
       name: 'monthly',
       parameters: { table, schema: 'public', decimal_sign: sign },
     }) as unknown as ListedProfile;
-  const now = withNewestSettings({ ...together([]), parts }, [saved('other', '.'), saved('sales', ',')]);
+  const existing = new Set([keyOfTable({ schema: 'public', name: 'sales' })]);
+  const now = withNewestSettings({ schema: 'public', parts, existing }, [
+    saved('other', '.'),
+    saved('sales', ','),
+  ]);
   assert.deepEqual(
     now.map(({ settings }) => settings),
     [
