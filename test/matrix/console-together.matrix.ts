@@ -240,7 +240,7 @@ describe('several tables in the console', { skip: noBrowser }, () => {
       });
       await link.check();
       await loadThem(page);
-      assert.match(await part(page, 'public.halls').innerText(), /Primary key\s+id/);
+      assert.match(await part(page, 'public.halls').first().innerText(), /Primary key\s+id/);
       assert.match(
         await part(page, 'public.seats').innerText(),
         /Foreign key\s+hall_id to public\.halls\.id/,
