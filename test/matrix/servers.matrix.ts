@@ -86,6 +86,7 @@ const independent = [
   'many-problems',
   'mcp',
   'memory-of-files',
+  'memory-of-long-rows',
   'messy-files',
   'metrics',
   'minus-zero',

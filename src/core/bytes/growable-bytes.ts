@@ -8,6 +8,9 @@ export interface ByteLimit {
   exceeded(): Error;
 }
 
+/** A buffer that becomes larger gets all the memory that it may have. If it grew step by step, the old ones would take memory until they are collected. */
+const LARGE_BYTES = 1024 * 1024;
+
 /** The number of bytes below which a loop is faster than a call of `Buffer.copy`. */
 const SHORT = 24;
 
@@ -25,6 +28,15 @@ export class GrowableBytes {
   clear(limit: ByteLimit = this.#limit): void {
     this.length = 0;
     this.#limit = limit;
+  }
+
+  /** Removes all bytes, and gives the memory of a large buffer back at once. Nothing else may use the buffer. */
+  release(): void {
+    this.length = 0;
+    if (this.bytes.length <= LARGE_BYTES) return;
+    const { buffer } = this.bytes;
+    this.bytes = Buffer.allocUnsafeSlow(256);
+    (buffer as ArrayBuffer).transfer(0);
   }
 
   /**
@@ -62,7 +74,10 @@ export class GrowableBytes {
   #reserve(needed: number): void {
     if (needed > this.#limit.maxBytes) throw this.#limit.exceeded();
     if (needed <= this.bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
+    // The system provides a page of a large buffer only when the page is written to.
+    const { maxBytes } = this.#limit;
+    const isLarge = needed > LARGE_BYTES && Number.isFinite(maxBytes);
+    const grown = Buffer.allocUnsafeSlow(isLarge ? maxBytes : Math.max(needed, this.bytes.length * 2));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
   }

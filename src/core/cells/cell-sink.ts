@@ -68,8 +68,12 @@ export interface CellSink {
   /** Announces the original text of the next cell, whose bytes are `rewritten`, so that a problem can show the text that the caller sent. */
   original?(rewritten: Buffer, bytes: Buffer, start: number, end: number): void;
 
-  /** The source calls this between slices of input. If it returns a promise, the source waits for it before it pushes more. */
-  drain(): Promise<void> | undefined;
+  /**
+   * The source calls this between slices of input. If it returns a promise, the source waits for it before it pushes more.
+   *
+   * @param rowBytes about how many bytes of the current row the source has read, if that is a long row
+   */
+  drain(rowBytes?: number): Promise<void> | undefined;
 }
 
 /** The argument `rewritten` of `CellSink.original` if the next cell is a moment, which has no bytes. */

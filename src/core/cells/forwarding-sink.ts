@@ -32,7 +32,7 @@ export class ForwardingSink implements CellSink {
     this.inner.endRow();
   }
 
-  drain(): Promise<void> | undefined {
-    return this.inner.drain();
+  drain(rowBytes?: number): Promise<void> | undefined {
+    return this.inner.drain(rowBytes);
   }
 }

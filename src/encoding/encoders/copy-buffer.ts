@@ -139,12 +139,18 @@ export class CopyBuffer {
     return this.#sourceView;
   }
 
+  /**
+   * A buffer that becomes large gets all the memory that it may have. The system provides a page of it only when the page is written to. If the
+   * buffer grew step by step, the old ones would take several times the memory until they are collected.
+   */
   #grow(count: number): void {
     const needed = this.position + count;
-    let size = this.bytes.length * (this.bytes.length < LARGE_BYTES ? 2 : 1.25);
-    while (size < needed && size < LARGE_BYTES) size *= 2;
-    const most = this.#mostBytes?.(needed) ?? size;
-    this.#moveTo(Buffer.allocUnsafeSlow(Math.max(needed, Math.min(Math.ceil(size), most))));
+    let size = this.bytes.length;
+    while (size < needed) size *= 2;
+    const most = this.#mostBytes?.(needed);
+    if (most !== undefined && Number.isFinite(most) && size > KEPT_BYTES)
+      size = needed > LARGE_BYTES ? most : LARGE_BYTES;
+    this.#moveTo(Buffer.allocUnsafeSlow(Math.max(needed, Math.min(size, most ?? size))));
   }
 
   /** Removes everything and releases the memory of a large buffer. */
@@ -153,10 +159,16 @@ export class CopyBuffer {
     this.shrink();
   }
 
-  /** Releases the memory of a large buffer if little of it is used. */
-  shrink(): void {
+  /**
+   * Releases the memory of a large buffer if little of it is used.
+   *
+   * @param isFree nothing else uses the buffer, so its memory is given back at once and not when it is collected
+   */
+  shrink(isFree = false): void {
     if (this.bytes.length <= KEPT_BYTES || this.position > KEPT_BYTES / 2) return;
+    const { buffer } = this.bytes;
     this.#moveTo(Buffer.allocUnsafeSlow(KEPT_BYTES));
+    if (isFree) (buffer as ArrayBuffer).transfer(0);
   }
 
   #moveTo(bytes: Buffer): void {
@@ -166,7 +178,7 @@ export class CopyBuffer {
   }
 }
 
-/** The size from which on a buffer grows by a quarter instead of doubling, because memory then matters more than time. */
+/** A larger buffer gets all the memory that it may have. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
 /** The size up to which a buffer is kept and used again. */

@@ -25,7 +25,7 @@ export class CopyShape {
   readonly fillableUntil: Int32Array;
   /** The required columns that are not in the shape. Every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
-  readonly out: CopyBuffer;
+  out: CopyBuffer;
   rowNumbers = new RowNumbers();
   /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
   readonly leftOutBytes: number;

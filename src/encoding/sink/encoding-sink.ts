@@ -43,6 +43,8 @@ import { type TargetColumn, valueFor } from './target-column.ts';
 export interface RowOutput {
   /** @param heldBytes the bytes of the rows in PostgreSQL, which adds defaults and pads values */
   write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void>;
+  /** If this is set, the rows of an earlier call may still be on their way to PostgreSQL, although it has refused them. */
+  readonly refusal?: unknown;
 }
 
 export interface EncodingOptions {
@@ -72,7 +74,12 @@ export interface EncodingOptions {
   /** The upload could widen the columns (`misfits=widen`), so problems may say this. */
   mayWiden?: boolean;
   onTooManyRows: () => never;
+  /** Waits for a place for a row that takes much memory. The result gives the place back. undefined: no row needs a place. */
+  enterLongRow?: EnterLongRow | undefined;
 }
+
+/** @throws the error of a wait that was too long or was cancelled */
+export type EnterLongRow = () => Promise<() => void>;
 
 /**
  * The size of a buffer at which its rows are sent. With several shapes the size is larger, so that COPYs take turns less often.
@@ -80,6 +87,8 @@ export interface EncodingOptions {
 const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
+/** A longer row needs a place (`enterLongRow`). */
+const longRowBytes = 8 * 1024 * 1024;
 /** How much larger than a value its buffer may become, because some encoders reserve more bytes than they need. */
 const reservedBytes = 32 * 1024 * 1024;
 
@@ -160,6 +169,10 @@ export class EncodingSink implements CellSink {
   #paddedBytes = 0;
   #next = 0;
   #isOrdered = true;
+  /** Bytes of the buffers may still be on their way to PostgreSQL, so their memory must not be given back. */
+  #mayBeSending = false;
+  /** The place of a long row; undefined: it has none. */
+  #place: { stamp: number; leave: () => void } | undefined;
   /** For how many reasons the current row is refused. */
   #refusals = 0;
   #refused = 0;
@@ -420,8 +433,12 @@ export class EncodingSink implements CellSink {
     );
   }
 
-  drain(): Promise<void> | undefined {
-    if (this.#isInRow && this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
+  drain(rowBytes = 0): Promise<void> | undefined {
+    const encodedBytes = this.#isInRow ? this.#out.position - this.#rowStart : 0;
+    if (encodedBytes > this.#maxRowBytes) this.#failRowTooLong();
+    if (this.#place !== undefined && !this.#isInLongRow) return this.finish();
+    if (Math.max(rowBytes, encodedBytes) > longRowBytes && this.#isInRow && this.#place === undefined)
+      return this.#enterLongRow();
     let held = 0;
     for (const shape of this.#shapes) held += shape.out.position;
     const threshold = this.#shapes.length > 1 ? flushBytesOfManyShapes : flushBytes;
@@ -439,6 +456,35 @@ export class EncodingSink implements CellSink {
     for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
     // The older shapes are removed. If a later row needs one, it is made again.
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
+    if (!this.#isInLongRow) this.#leaveLongRow();
+  }
+
+  /** Gives back the memory of long rows, also after an error. Nothing may be pushed any more. */
+  close(): void {
+    if (!this.#mayBeSending) {
+      for (const { out } of [this.#shape, ...this.#shapes]) {
+        out.rewind();
+        out.shrink(true);
+      }
+    }
+    this.#leaveLongRow();
+  }
+
+  #leaveLongRow(): void {
+    this.#place?.leave();
+    this.#place = undefined;
+  }
+
+  /** Returns whether the current row is the one that has the place. */
+  get #isInLongRow(): boolean {
+    return this.#isInRow && this.#place?.stamp === this.#stamp;
+  }
+
+  async #enterLongRow(): Promise<void> {
+    const { enterLongRow } = this.#options;
+    await this.finish();
+    const leave = await enterLongRow?.();
+    this.#place = { stamp: this.#stamp, leave: leave ?? (() => {}) };
   }
 
   #noteLosses(target: number, problem: number): void {
@@ -451,18 +497,24 @@ export class EncodingSink implements CellSink {
     const { count } = shape.rowNumbers;
     // The input may have been cut within a row. The bytes of that row stay, because the row may still be refused or moved to another shape.
     const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
-    if (end === 0) return;
+    if (end === 0) {
+      out.shrink(!this.#mayBeSending);
+      return;
+    }
     const isRefused = this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows);
     if (isRefused || this.#misfits?.areCertain) {
       shape.rowNumbers = new RowNumbers();
     } else {
       const heldBytes = shape.countWritten(this.#written, end, count);
       this.rowNumbers.take(shape.rowNumbers);
-      await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count, heldBytes);
+      const { output } = this.#options;
+      this.#mayBeSending = true;
+      await output.write(shape.columns, out.bytes.subarray(0, end), count, heldBytes);
+      this.#mayBeSending = output.refusal !== undefined;
     }
     out.bytes.copyWithin(0, end, out.position);
     out.rewind(out.position - end);
-    out.shrink();
+    out.shrink(!this.#mayBeSending);
     if (shape === this.#shape) this.#moveRow(end);
   }
 
@@ -676,11 +728,37 @@ export class EncodingSink implements CellSink {
     const source = this.#out;
     const sourceShape = this.#shape;
     const shape = this.#shapes.find((candidate) => this.#fits(candidate)) ?? this.#addShape();
+    this.#filledBytes = 0;
+    this.#filledDefaults = 0;
+    if (this.#isAsEncoded(shape)) {
+      source.bytes.writeInt16BE(shape.columns.length, 0);
+      sourceShape.out = shape.out;
+      shape.out = source;
+    } else this.#moveFields(source, sourceShape, shape);
+    shape.rowNumbers.add(this.#row);
+    this.#shape = shape;
+    this.#out = shape.out;
+    this.#positionOf = shape.positionOf;
+  }
+
+  /**
+   * Returns whether the row is the first one, and its bytes are already those of a row of the new shape, except for the number of columns. A copy of a
+   * long row would take as much memory as the row.
+   */
+  #isAsEncoded(shape: CopyShape): boolean {
+    const isFirst = this.#rowStart === 0 && this.#shape.columns.length === 0 && this.#shapes.length === 1;
+    return (
+      isFirst &&
+      shape.number === unnumbered &&
+      shape.columns.every((target) => this.#seenIn[target] === this.#stamp)
+    );
+  }
+
+  /** Writes the fields of the row in the order of the shape. */
+  #moveFields(source: CopyBuffer, sourceShape: CopyShape, shape: CopyShape): void {
     const into = shape === sourceShape ? this.#scratch : shape.out;
     if (into === this.#scratch) into.rewind();
     into.ensure(source.position - this.#rowStart);
-    this.#filledBytes = 0;
-    this.#filledDefaults = 0;
     this.#beginTuple(into, shape);
     for (const target of shape.columns) {
       if (this.#seenIn[target] === this.#stamp) {
@@ -690,15 +768,12 @@ export class EncodingSink implements CellSink {
       }
     }
     source.rewind(this.#rowStart);
+    source.shrink(!this.#mayBeSending);
     if (into === this.#scratch) {
       appendBytes(source, into.bytes, 0, into.position);
       into.rewind();
-      into.shrink();
+      into.shrink(!this.#mayBeSending);
     }
-    shape.rowNumbers.add(this.#row);
-    this.#shape = shape;
-    this.#out = shape.out;
-    this.#positionOf = shape.positionOf;
   }
 
   #shapeOf(columns: readonly number[], number: number): CopyShape {

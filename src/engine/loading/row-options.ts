@@ -8,7 +8,7 @@ import { missingOption } from './missing/missing-option.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
 import type { Provenance } from './provenance/provenance.ts';
 import type { LoadProgress } from './request/load-progress.ts';
-import type { MissingRows } from './request/load-request.ts';
+import type { LoadContext, MissingRows } from './request/load-request.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 import { conflictOption } from './target/conflict-option.ts';
 import type { LoadTarget } from './target/load-target.ts';
@@ -46,6 +46,8 @@ export interface RowOptions {
   misfits: Misfits | undefined;
   /** See `EncodingOptions`. */
   mayWiden: boolean;
+  /** See `LoadContext`. */
+  enterLongRow: LoadContext['enterLongRow'];
   signal: AbortSignal;
   progress: LoadProgress;
 }
@@ -75,6 +77,7 @@ export function rowOptions(
     misfits: widening === 'seek' && !target.isNew ? new Misfits(request.misfits === 'widen_text') : undefined,
     mayWiden: request.misfits === 'fail' && !target.isNew,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
+    enterLongRow: context.enterLongRow,
     signal: request.signal,
     progress,
   };

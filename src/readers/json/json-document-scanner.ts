@@ -89,6 +89,11 @@ export class JsonDocumentScanner {
     return this.#rows.row;
   }
 
+  /** About how many bytes of the current row were scanned; 0: the row is short. */
+  get rowBytes(): number {
+    return this.#rows.rowBytes;
+  }
+
   /** Returns whether the last row has ended. More of the document may follow. */
   get rowsEnded(): boolean {
     return this.#rows.isDone;

@@ -103,6 +103,11 @@ export class JsonRowScanner {
     this.#isOne = true;
   }
 
+  /** About how many bytes of the current row were scanned; 0: the row is short. */
+  get rowBytes(): number {
+    return this.#rowBytes;
+  }
+
   /** Returns whether the scan is in the middle of a key or value. */
   get isInToken(): boolean {
     return this.#token !== NO_TOKEN;
@@ -417,6 +422,7 @@ export class JsonRowScanner {
     if (token === KEY_TOKEN) this.#enterColumn(held.bytes, 0, held.length, sink);
     else if (token === ROW_TOKEN) this.#pushFaultyRow(held.bytes, 0, held.length, sink);
     else this.#pushCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
+    held.release();
     return after;
   }
 

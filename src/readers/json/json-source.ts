@@ -43,11 +43,16 @@ export async function scanRows(
 ): Promise<JsonRowScanner> {
   const rows = new JsonRowScanner(limits, new LineCounter(list === 'lines'));
   if (list === 'one') rows.beginOne();
-  const write = (chunk: Buffer, start: number, end: number) => {
-    if (!rows.isDone) rows.scan(chunk, start, end, sink);
+  const scanner = {
+    write(chunk: Buffer, start: number, end: number): void {
+      if (!rows.isDone) rows.scan(chunk, start, end, sink);
+    },
+    get rowBytes(): number {
+      return rows.rowBytes;
+    },
   };
   for await (const chunk of chunks) {
-    await pushSlices({ write }, chunk, 0, sink, signal);
+    await pushSlices(scanner, chunk, 0, sink, signal);
     if (rows.isDone) break;
   }
   return rows;

@@ -15,6 +15,8 @@ const shortSliceBytes = 1024;
 
 /** Scans chunk[start, end). */
 interface SliceScanner {
+  /** About how many bytes of the current row were scanned, if that is a long row. */
+  readonly rowBytes: number;
   write(chunk: Buffer, start: number, end: number): void;
 }
 
@@ -36,7 +38,7 @@ export async function pushSlices(
     const end = Math.min(start + size, chunk.length);
     scanner.write(chunk, start, end);
     start = end;
-    const drained = pauseBetweenSlices(sink);
+    const drained = pauseBetweenSlices(sink, scanner.rowBytes);
     size = drained === undefined ? sliceBytes : shortSliceBytes;
     if (drained !== undefined) await drained;
   }

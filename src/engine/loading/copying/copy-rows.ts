@@ -16,6 +16,7 @@ import type { LoadInput } from '../inputs/load-input.ts';
 import type { Provenance } from '../provenance/provenance.ts';
 import { rowOrigins } from '../provenance/row-origins.ts';
 import type { LoadProgress } from '../request/load-progress.ts';
+import type { LoadContext } from '../request/load-request.ts';
 import { CopySession } from './copy-session.ts';
 import { type Refusal, refusalOfCopy } from './refusal.ts';
 import { targetColumns } from './target-columns.ts';
@@ -56,6 +57,8 @@ export interface CopyOptions {
   written?: WrittenBytes;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. A COPY without progress ends (`deadlineClient`). */
   statementTimeoutMs: number;
+  /** See `LoadContext`. */
+  enterLongRow?: LoadContext['enterLongRow'];
   signal: AbortSignal;
   progress: LoadProgress;
 }
@@ -112,6 +115,7 @@ export async function copyRows(
     await session.abort(error instanceof Error ? error : new Error(String(error)));
     throw error;
   } finally {
+    sink.close();
     noteKeptBytes(client, sink.keptBytes);
   }
   if (!session.refusal) await client.query(setStatementTimeout(options.statementTimeoutMs));
@@ -147,14 +151,15 @@ type SinkOptions = Pick<
   | 'mayWiden'
   | 'typesAreInferred'
   | 'mayUpdate'
->;
+  | 'enterLongRow'
+> & { signal?: AbortSignal };
 
 export function sinkOf(
   input: LoadInput,
   options: SinkOptions,
   to: Pick<EncodingOptions, 'targets' | 'output' | 'problems'>,
 ): EncodingSink {
-  const { maxRows, maxRefusedRows, writtenLimits, provenance } = options;
+  const { maxRows, maxRefusedRows, writtenLimits, provenance, enterLongRow, signal } = options;
   return new EncodingSink({
     ...to,
     matcher: options.matcher,
@@ -170,6 +175,7 @@ export function sinkOf(
     mayUpdate: options.mayUpdate,
     misfits: options.misfits,
     mayWiden: options.mayWiden,
+    enterLongRow: enterLongRow && signal && (() => enterLongRow(signal)),
     onTooManyRows: () => {
       throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
     },

@@ -25,7 +25,7 @@ export interface SentRows {
 
 export type KeyOptions = Pick<
   CopyOptions,
-  'maxRows' | 'maxRowBytes' | 'writtenLimits' | 'statementTimeoutMs' | 'signal' | 'progress'
+  'maxRows' | 'maxRowBytes' | 'writtenLimits' | 'statementTimeoutMs' | 'enterLongRow' | 'signal' | 'progress'
 > & { matcher: ColumnMatcher };
 
 /**
@@ -40,18 +40,13 @@ export async function copyKeys(
   input: LoadInput,
   all: LoadColumn[],
   wanted: { names: ReadonlySet<string>; rows: number },
-  { matcher, maxRows, maxRowBytes, writtenLimits, statementTimeoutMs, signal, progress }: KeyOptions,
+  { matcher, ...options }: KeyOptions,
 ): Promise<SentRows | undefined> {
   const columns = all.filter(({ name }) => wanted.names.has(name));
   const shapes = new Shapes(Number.POSITIVE_INFINITY);
   await queryInCallersPath(client, qualified`${createStagingTableAlone(columns, keyTable)}`);
   const copyOptions = {
-    maxRows,
-    maxRowBytes,
-    writtenLimits,
-    statementTimeoutMs,
-    signal,
-    progress,
+    ...options,
     relation: keyTable,
     columns,
     matcher: new KeyMatcher(all, columns, input, matcher),

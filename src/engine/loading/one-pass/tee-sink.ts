@@ -120,10 +120,10 @@ export class TeeSink implements CellSink {
     }
   }
 
-  drain(): Promise<void> | undefined {
+  drain(rowBytes?: number): Promise<void> | undefined {
     if (this.#encoder === undefined) return undefined;
     try {
-      return this.#encoder.drain()?.catch((error: unknown) => this.#fail(error));
+      return this.#encoder.drain(rowBytes)?.catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
       return undefined;

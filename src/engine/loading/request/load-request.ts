@@ -90,6 +90,12 @@ export interface LoadContext {
   /** The functions that a default may call in addition to the built-in functions. */
   extraFunctions: readonly string[];
   limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
+  /**
+   * Waits for a place for a row that takes much memory, and returns a function that gives the place back; undefined: such rows need none.
+   *
+   * @throws AppError if the wait is too long; the signal's reason
+   */
+  enterLongRow?: ((signal: AbortSignal) => Promise<() => void>) | undefined;
   /** How many of the first rows give the types with which a load in one pass begins. Default: `usualHead`. */
   headSize?: HeadSize;
   observer?: LoadObserver | undefined;

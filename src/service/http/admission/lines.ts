@@ -22,6 +22,8 @@ export interface Lines {
   largeCreates: WaitingLine;
   /** The line for bodies that are held in memory while they arrive (held-body.ts). */
   bodies: WaitingLine;
+  /** The line for uploads in a row that takes much memory. They keep their place in another line meanwhile. */
+  longRows: WaitingLine;
   describes: WaitingLine;
   /** The line for exports, which have connections of their own. */
   exports: WaitingLine;
@@ -57,6 +59,11 @@ export const maxExports = 4;
 const maxHeldBodies = 32;
 /** How long a large body waits before a caller with more of them loses a place. Most bodies arrive in less time. */
 const displaceBodyAfterMs = 1000;
+
+/** The maximum number of uploads that are in a long row at the same time. */
+const maxLongRows = 2;
+/** The longest wait for such a place: several rows of 64 MiB that come over a slow network. */
+const longRowWaitMs = 60_000;
 
 /** Definitions over this length are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
@@ -97,6 +104,14 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       waitMs: shortWaitMs,
       displaceAfterMs: displaceBodyAfterMs,
       refusal: ({ isOwn }) => (isOwn ? tooManyAtOnce() : tooManyBodies()),
+    }),
+    longRows: new WaitingLine({
+      places: maxLongRows,
+      // A client may send a row slowly, so each caller has one place.
+      placesPerCaller: 1,
+      maxWaiting: maxShortWaiting,
+      waitMs: longRowWaitMs,
+      refusal: tooManyLongRows,
     }),
     describes: shortLine(Math.ceil(left / 2)),
     exports: new WaitingLine({
@@ -233,6 +248,15 @@ function tooManyBodies(): AppError {
     'bodies',
   );
   return new AppError('service-busy', `${limit} Try again after the seconds in Retry-After.`, { headers });
+}
+
+function tooManyLongRows({ isOwn }: Refusal): AppError {
+  const limit = isOwn
+    ? limitDetail("Too many long rows of the access token's subject arrive at the same time", 1, 'rows')
+    : limitDetail('Too many long rows arrive at the same time', maxLongRows, 'rows');
+  return new AppError('too-many-uploads', `${limit} Try again after the seconds in Retry-After.`, {
+    headers,
+  });
 }
 
 function databaseBusy(): AppError {

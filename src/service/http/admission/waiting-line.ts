@@ -213,6 +213,19 @@ export class WaitingLine {
   }
 }
 
+/**
+ * Waits for a place.
+ *
+ * @returns a function that gives the place back
+ * @throws the error of `refusal`, or the signal's reason
+ */
+export function enterLine(line: WaitingLine, keys: LineKeys, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const hold = () => new Promise<void>((leave) => resolve(leave));
+    line.use(keys, signal, hold).catch(reject);
+  });
+}
+
 /** Counts by key. A count of 0 is removed, so that it takes no memory. */
 class Counts {
   readonly #counts = new Map<string, number>();

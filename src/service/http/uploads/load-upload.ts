@@ -12,6 +12,7 @@ import type { LoadContext, LoadRequest, LoadResult } from '../../../engine/loadi
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { tableLocation } from '../admission/table-request.ts';
+import { enterLine } from '../admission/waiting-line.ts';
 import { loadsOf } from '../answers/load-answers.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, ProblemTable } from '../answers/problem-table.ts';
@@ -143,6 +144,7 @@ export function loadContextOf(context: HttpContext, upload: Upload, keeper: Answ
     observer: run,
     lateWarnings: sameFileSearch(context, upload),
     onPhase: measures.phase,
+    enterLongRow: (signal) => enterLine(context.lines.longRows, { caller: upload.caller }, signal),
     onUnlearnt: (error) => log.info({ err: error }, unlearnt),
   };
 }
