@@ -310,7 +310,7 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     await service.inPage(async (page) => {
       const wrong = ['16.10.2026;Wei\u00df;12,5O', '3l.10.2026;Wei\u00df;4,00'];
       await choose(page, 'umsatz_oktober.csv', month(...october, ...wrong));
-      await page.getByText(/^Checked: .* 2 warnings are listed above\.$/).waitFor();
+      await page.getByText(/^Checked: .* 3 warnings are listed above\.$/).waitFor();
       assert.equal(await page.locator('#load').count(), 0);
       await press(page, 'Make “Tag” dates');
       await press(page, 'Make “Betrag” numbers');
