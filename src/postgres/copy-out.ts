@@ -16,7 +16,7 @@ export interface CopyReader {
 
 export interface CopyOutOptions {
   /**
-   * Gets each message of the COPY, which is a row. The first one may be a header. The bytes are valid only during the call. It must not throw.
+   * Gets each message of the COPY, which is a row. The first one may be a header. The bytes of a short row are valid only during the call. It must not throw.
    */
   onRow: (row: Buffer) => void;
   /** How long PostgreSQL may send nothing while rows are wanted; 0: no limit. A limit for the whole statement would also count the time in which a client reads. */

@@ -45,6 +45,19 @@ test('all messages are passed on unchanged, wherever a chunk ends', () => {
   );
 });
 
+test('a long message is passed on alone and as a whole, and what is before and after it, too', () => {
+  const all = Buffer.concat([message(7), message(2_000_000), message(3), message(600_000), message(1)]);
+  for (const chunkBytes of [61, 4099, 65_536, 700_001]) {
+    const places = Array.from({ length: Math.ceil(all.length / chunkBytes) }, (_, n) => n * chunkBytes);
+    const passed: Buffer[] = [];
+    const guard = new MessageGuard();
+    for (const chunk of cut(all, places)) guard.receive(chunk, (bytes) => passed.push(bytes));
+    assert.deepEqual(Buffer.concat(passed), all);
+    const longest = Math.max(...passed.map(({ length }) => length));
+    assert.ok(longest >= 2_000_000 && longest <= 2_000_005, String(longest));
+  }
+});
+
 test('nothing of the body of a message that is too long is passed on, wherever a chunk ends', () => {
   const lengths = fc.constantFrom(0, 3, maxMessageBytes + 1, 0xffff_ffff);
   fc.assert(
@@ -61,8 +74,9 @@ test('nothing of the body of a message that is too long is passed on, wherever a
 });
 
 test('a message of exactly the limit is passed on', () => {
-  const { bytes, failure } = pass(new MessageGuard(), [header('D', maxMessageBytes), Buffer.alloc(10)]);
-  assert.deepEqual([bytes.length, failure], [15, undefined]);
+  const chunks = [header('D', maxMessageBytes), Buffer.alloc(maxMessageBytes - 4)];
+  const { bytes, failure } = pass(new MessageGuard(), chunks);
+  assert.deepEqual([bytes.length, failure], [maxMessageBytes + 1, undefined]);
 });
 
 test('an exception of the reader is returned, and nothing is passed on after it', () => {

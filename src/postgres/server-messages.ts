@@ -11,13 +11,19 @@ import { limitExceeded } from '../core/limit-exceeded.ts';
 
 /**
  * The maximum number of bytes of one message. With the default limits, no message that the service needs has more than about 33 MiB: an error message
- * repeats a value of at most MAX_CELL_BYTES once or twice. pg needs up to four times the bytes while it collects a message.
+ * repeats a value of at most MAX_CELL_BYTES once or twice.
  */
 export const maxMessageBytes = 64 * 1024 * 1024;
 
 /** The length in bytes of a message's type and length. The length in a message includes itself, but not the type. */
 const headerBytes = 5;
 const minLength = 4;
+
+/**
+ * If this many bytes of a message are missing, it is collected here in a buffer of its length. pg would double its buffer again and again, and need up
+ * to three times the bytes meanwhile. No other message shares the buffer, and pg does not write into it.
+ */
+const longBytes = 512 * 1024;
 
 const errorResponse = 'E'.charCodeAt(0);
 
@@ -66,6 +72,10 @@ export class MessageGuard {
   /** The beginning of a header whose end has not arrived yet. */
   readonly #header = Buffer.alloc(headerBytes);
   #headerLength = 0;
+  /** The place in the chunk where its last message begins, or the end of its header if that began in an earlier chunk. */
+  #start = 0;
+  /** A long message of which a part has arrived. */
+  #long: { bytes: Buffer; length: number } | undefined;
   #failure: MessageTooLong | UnreadableMessage | undefined;
 
   /**
@@ -78,11 +88,31 @@ export class MessageGuard {
     const end = this.#walk(chunk);
     try {
       // The messages before the bad one are passed on, because they answer statements that have ended.
-      if (end > 0) passOn(end === chunk.length ? chunk : chunk.subarray(0, end));
+      this.#collect(chunk.subarray(0, end), passOn);
     } catch (error) {
       this.#failure = new UnreadableMessage('A message of PostgreSQL cannot be processed', { cause: error });
     }
     return this.#failure;
+  }
+
+  /** Passes the bytes on, and those of a long message when all have arrived. */
+  #collect(bytes: Buffer, passOn: (chunk: Buffer) => void): void {
+    let from = 0;
+    if (this.#long !== undefined) {
+      const { bytes: whole, length } = this.#long;
+      from = bytes.copy(whole, length);
+      this.#long.length += from;
+      if (this.#long.length < whole.length) return;
+      this.#long = undefined;
+      passOn(whole);
+    }
+    const isLong = this.#missingBytes >= longBytes && this.#failure === undefined;
+    const to = isLong ? this.#start : bytes.length;
+    if (to > from) passOn(bytes.subarray(from, to));
+    if (!isLong) return;
+    const length = bytes.length - to;
+    this.#long = { bytes: Buffer.allocUnsafeSlow(length + this.#missingBytes), length };
+    bytes.copy(this.#long.bytes, 0, to);
   }
 
   /** Reads the headers in a chunk. Returns the start of the first message whose length is wrong, or the end of the chunk. */
@@ -120,6 +150,7 @@ export class MessageGuard {
       }
       if (bytes > this.longestBytes) this.longestBytes = bytes;
       this.#missingBytes = bytes - minLength;
+      this.#start = header === chunk ? start : at;
     }
   }
 }

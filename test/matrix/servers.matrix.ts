@@ -85,6 +85,7 @@ const independent = [
   'log-output',
   'many-problems',
   'mcp',
+  'memory-of-exports',
   'memory-of-files',
   'memory-of-long-rows',
   'messy-files',

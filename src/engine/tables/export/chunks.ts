@@ -1,6 +1,15 @@
 /** Collects encoded rows into chunks of about the same length. */
 
 const chunkBytes = 128 * 1024;
+/** A row of this length is a chunk without being copied. It is a message of PostgreSQL with a buffer of its own (postgres/server-messages.ts). */
+const longBytes = 1024 * 1024;
+/** The header of a message and of its value. */
+const headerBytes = 64;
+
+/** Gives the memory of a long chunk back at once, not when it is collected. Nothing may use the chunk any more. */
+export function freeChunk({ buffer, length }: Buffer): void {
+  if (length >= longBytes && buffer.byteLength - length <= headerBytes) (buffer as ArrayBuffer).transfer(0);
+}
 
 export class Chunks {
   /** The current chunk. A writer calls `reserve`, writes at `length` and moves `length` forward. */
@@ -19,6 +28,11 @@ export class Chunks {
   }
 
   append(source: Buffer): void {
+    if (source.length >= longBytes) {
+      this.flush();
+      this.#push(source);
+      return;
+    }
     this.reserve(source.length);
     source.copy(this.bytes, this.length);
     this.length += source.length;
@@ -27,12 +41,16 @@ export class Chunks {
   /** Makes the current chunk a full one. @param nextBytes the length of the next one */
   flush(nextBytes = chunkBytes): void {
     if (this.length > 0) {
-      this.#ready.push(this.bytes.subarray(0, this.length));
-      this.readyBytes += this.length;
-      this.allBytes += this.length;
+      this.#push(this.bytes.subarray(0, this.length));
     }
     this.bytes = Buffer.allocUnsafeSlow(nextBytes);
     this.length = 0;
+  }
+
+  #push(chunk: Buffer): void {
+    this.#ready.push(chunk);
+    this.readyBytes += chunk.length;
+    this.allBytes += chunk.length;
   }
 
   /** Returns the oldest full chunk; undefined: there is none. */

@@ -1,7 +1,7 @@
 /** Turns the rows of a COPY into the bytes of a file, at the pace of the reader and in bounded memory. */
 import type { ClientBase } from 'pg';
 import { type CopyReader, copyTo } from '../../../postgres/copy-out.ts';
-import { Chunks } from './chunks.ts';
+import { Chunks, freeChunk } from './chunks.ts';
 
 /** Writes the rows of a COPY in a file format. It may throw, for example if the format cannot have a value. */
 export interface RowWriter {
@@ -48,12 +48,14 @@ export class RowStream {
       });
   }
 
-  /** Yields the bytes. Throws PostgreSQL's error or that of the writer. */
+  /** Yields the bytes. A chunk is valid only until the next one is requested. Throws PostgreSQL's error or that of the writer. */
   async *chunks(): AsyncGenerator<Buffer> {
     for (;;) {
       const chunk = this.#out.take();
-      if (chunk !== undefined) yield chunk;
-      else if (this.#failure !== undefined) throw this.#failure;
+      if (chunk !== undefined) {
+        yield chunk;
+        freeChunk(chunk);
+      } else if (this.#failure !== undefined) throw this.#failure;
       else if (this.hasEnded) break;
       else await this.#more();
     }
