@@ -7,6 +7,8 @@ import {
   callsFunctions,
   digitsOf,
   mostDigits,
+  ownBytesIn,
+  timesIn,
   treeBytes,
   typesOfConstants,
   typesOfNumbers,
@@ -134,3 +136,26 @@ test('other work goes on while a long constant is searched, whatever its bytes a
   clearImmediate(next);
   assert.ok(turns >= 3, `${turns} turns`);
 });
+
+const values: [expression: string, ownBytes: [least: number, most: number], times: number][] = [
+  ['lower(a)', [0, 0], 1],
+  ["a || 'twenty characters :)' || a", [20, 40], 2],
+  ["md5(a || 'x')", [32, 200], 1],
+  ['a::char(1000)', [1000, 1100], 1],
+  ['a::bit(300)::text', [300, 400], 1],
+  ['a::varchar(1000)', [0, 20], 1],
+  ["CASE WHEN n > 5 THEN 'many' ELSE a END", [4, 30], 1],
+];
+
+for (const [expression, [least, most], times] of values) {
+  test(`the value of ${expression} has about as many bytes of its own as estimated`, async () => {
+    await client.query(`DROP TABLE IF EXISTS g;
+      CREATE TABLE g (n numeric, a text, g text GENERATED ALWAYS AS (${expression}) STORED)`);
+    const { rows } = await client.query<{ bytes: number; times: number }>(`
+      SELECT (${ownBytesIn('adbin::text')})::int AS bytes, ${timesIn('adbin::text', '2')} AS times
+      FROM pg_attrdef WHERE adrelid = 'g'::regclass`);
+    const [found] = rows;
+    assert.ok(found!.bytes >= least && found!.bytes <= most, `${found!.bytes} bytes`);
+    assert.equal(found!.times, times);
+  });
+}

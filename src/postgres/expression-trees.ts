@@ -67,6 +67,30 @@ export const copiesIn = (tree: string) => `
     pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
     * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) ')) END`;
 
+/** The identifiers of md5, sha224, sha256, sha384 and sha512, and of the functions that pad to the lengths of char(n) and bit(n) (pg_proc.dat). */
+const hashFunctions = '2311|2321|3419|3420|3421|3422';
+const paddingFunctions = '668|1685';
+/** The characters of the longest hash as text. */
+export const bytesOfHash = 130;
+
+/**
+ * Returns SQL for about how many bytes the value of the expression has, besides copies of its columns: its constants, its hashes of short values, and the
+ * padding of char(n) and bit(n), whose length is a constant of four bytes before a boolean one.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ */
+export const ownBytesIn = (tree: string) => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
+    (SELECT coalesce(sum(m[1]::int8), 0) FROM pg_catalog.regexp_matches(${tree}, ':constvalue (\\d+) \\[', 'g') AS m)
+    + pg_catalog.regexp_count(${tree}, 'funcid (${hashFunctions}) ') * ${bytesOfHash}
+    + CASE WHEN ${tree} ~ 'funcid (${paddingFunctions}) ' THEN (
+      SELECT coalesce(sum((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + (m[4]::int & 127) * 16777216::int8), 0)
+      FROM pg_catalog.regexp_matches(${tree}, ':constvalue 4 \\[ (-?\\d+) (-?\\d+) (-?\\d+) (-?\\d+) [-\\d ]*\\]\\} \\{CONST :consttype 16 ', 'g') AS m) ELSE 0 END END`;
+
+/** Returns SQL for how often the expression has the column. @param tree SQL of the text of a `pg_node_tree` @param column SQL of its number */
+export const timesIn = (tree: string, column: string) =>
+  `pg_catalog.regexp_count(${tree}, '\\{VAR :varno 1 :varattno ' || ${column} || ' ')`;
+
 /**
  * Returns SQL for how often the expression makes the parts of a `jsonb` from its columns. `->` and `#>` make none, and are left out by the identifiers of
  * their functions (pg_proc.dat). From texts only casts make them.

@@ -152,7 +152,7 @@ for (const [name, defaults, rowCount] of emptyRows) {
     const problem = assertProblem(answer, 413, 'limit-exceeded');
     assert.match(
       problem.detail,
-      /^The defaults and the padding that PostgreSQL adds to the rows take too many bytes: the limit is /,
+      /^The defaults, generated values, index entries and padding that PostgreSQL adds to the rows take too many bytes: the limit is /,
     );
     assert.ok(written < 128 * mib, `${written} bytes were written`);
     assert.ok(processMib < 400, `the process held ${processMib} MiB`);
@@ -194,13 +194,13 @@ const paddedRows: [name: string, sql: string, rows: unknown[], detail: RegExp][]
     '60 rows of a char(n)',
     `CREATE TABLE padded (c ${widest})`,
     sixty.map((c) => ({ c })),
-    /^The defaults and the padding/,
+    /^The defaults, generated values, index entries and padding/,
   ],
   [
     '60 rows that leave out a char(n) with a default',
     `CREATE TABLE padded (a int, c ${widest} DEFAULT 'x')`,
     sixty.map(() => ({ a: 1 })),
-    /^The defaults and the padding/,
+    /^The defaults, generated values, index entries and padding/,
   ],
 ];
 

@@ -452,7 +452,10 @@ test('a default counts with the length of its value', async () => {
   assert.equal((await send(() => service.post('/table/days', { table: { columns } }))).status, 201);
   const data = Array.from({ length: 60 }, (_, b) => ({ b }));
   const answer = await send(() => service.post('/table/days/upload/json?if_exists=append', { data }));
-  assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /^The defaults and the padding/);
+  assert.match(
+    assertProblem(answer, 413, 'limit-exceeded').detail,
+    /^The defaults, generated values, index entries and padding/,
+  );
   const few = await service.post('/table/days/upload/json?if_exists=append', { data: data.slice(0, 5) });
   assert.equal(few.status, 200);
 });

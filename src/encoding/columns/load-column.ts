@@ -69,8 +69,15 @@ export interface LoadColumn {
    * evaluates for each row, from a sequence, an identity or a function.
    */
   default: 'none' | 'constant' | 'computed';
-  /** About how many bytes the default has in a row: the length of its expression, or more if its value is padded. Left out without a default. */
+  /**
+   * About how many bytes the default has in a row: the length of its expression, or more if its value is padded. For a stored generated column: the bytes
+   * that its expression adds to those of other columns. Left out without both.
+   */
   defaultBytes?: number;
+  /** About how many bytes the expressions of all indexes add to each row. Only the first column has it. */
+  indexBytes?: number;
+  /** How often PostgreSQL stores the value again, in generated columns and indexes. Left out if it does not. */
+  storedCopies?: number;
   /** The binary form of a constant default, as an SQL expression that never fails. */
   constant?: string;
   /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */

@@ -1,7 +1,7 @@
 /**
  * Counts what the rows of one upload make PostgreSQL write. Rows that leave columns out are short, but PostgreSQL writes the
  * defaults of these columns into each of them: 1,000 rows `{}` take 3 KB, and with a default of 900 KB they become 900 MB. It also pads
- * the values of char(n) and bit(n).
+ * the values of char(n) and bit(n), and computes generated columns and the expressions of indexes.
  */
 
 import { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
@@ -50,6 +50,7 @@ function tooMuch(maxBytes: number): AppError {
   return limitExceeded(what, maxBytes, { setting: 'MAX_WRITTEN_BYTES' });
 }
 
-const tooManyDefaults = 'The defaults and the padding that PostgreSQL adds to the rows take too many bytes';
+const tooManyDefaults =
+  'The defaults, generated values, index entries and padding that PostgreSQL adds to the rows take too many bytes';
 const defaultsRemedy =
-  'Send fewer rows at a time, send values in place of defaults, or use varchar(n) in place of char(n).';
+  'Send fewer rows at a time, send values in place of defaults, use varchar(n) in place of char(n), or shorten the expressions of the table.';

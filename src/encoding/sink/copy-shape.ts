@@ -27,7 +27,7 @@ export class CopyShape {
   readonly unseenRequired: readonly number[];
   out: CopyBuffer;
   rowNumbers = new RowNumbers();
-  /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
+  /** About how many bytes PostgreSQL adds to each row for the columns that are left out, and in indexes. */
   readonly leftOutBytes: number;
   /** For the waiting rows: the bytes of the filled fields, and how many of these fields are defaults and not NULL. */
   #filledBytes = 0;
@@ -37,7 +37,10 @@ export class CopyShape {
   /** How many bytes the values of the waiting rows are longer in PostgreSQL than they are sent, without padding. */
   #storedBytes = 0;
 
-  /** @param fills the fill of each target; undefined: a row cannot be without the column */
+  /**
+   * @param fills the fill of each target; undefined: a row cannot be without the column
+   * @param defaultBytes the bytes that PostgreSQL adds to a row without the target, and at the end those that it adds to each row
+   */
   constructor(
     columns: readonly number[],
     fills: readonly (Buffer | undefined)[],
@@ -82,12 +85,13 @@ export class CopyShape {
    * Counts the bytes that PostgreSQL will write for the waiting rows. Call it before the rows are sent.
    *
    * @param bytes the bytes of the rows in `out`
+   * @param copies how often the values are stored again, as far as it counts
    * @returns the bytes of the rows as PostgreSQL stores them
    * @throws AppError `limit-exceeded` before PostgreSQL would write too many bytes
    */
-  countWritten(written: WrittenBytes, bytes: number, rowCount: number): number {
+  countWritten(written: WrittenBytes, bytes: number, rowCount: number, copies: number): number {
     const own = bytes - this.#filledBytes - rowCount * (this.number === unnumbered ? 2 : 18);
-    const added = rowCount * this.leftOutBytes + this.#paddedBytes;
+    const added = rowCount * this.leftOutBytes + this.#paddedBytes + own * copies;
     written.add(bytes + added, own, this.#filledDefaults + added);
     const held = bytes + added + this.#storedBytes;
     this.#filledBytes = 0;

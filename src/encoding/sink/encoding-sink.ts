@@ -130,8 +130,10 @@ export class EncodingSink implements CellSink {
   readonly #fills: (Buffer | undefined)[];
   /** The fills of the columns that a row may leave out. */
   readonly #skippedFills: (Buffer | undefined)[];
-  /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
+  /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. At the end are those that every row gets in indexes. */
   readonly #defaultBytes: number[];
+  /** How many bytes of copies PostgreSQL writes for each byte of a row beyond those that count as ordinary. */
+  readonly #surplusCopies: number;
   readonly #written: WrittenBytes;
   readonly #padding: Padding;
   readonly #cost: RowCost;
@@ -191,7 +193,10 @@ export class EncodingSink implements CellSink {
     this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
-    this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
+    const indexBytes = targets.reduce((sum, { column: { indexBytes = 0 } }) => sum + indexBytes, 0);
+    this.#defaultBytes = [...targets.map(({ column }) => column.defaultBytes ?? 0), indexBytes];
+    const mostCopies = targets.reduce((most, { column }) => Math.max(most, column.storedCopies ?? 0), 0);
+    this.#surplusCopies = Math.max(0, mostCopies - options.writtenLimits.maxUnpackRatio);
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
     this.#cost = new RowCost(options.maxRowBytes);
@@ -505,7 +510,7 @@ export class EncodingSink implements CellSink {
     if (isRefused || this.#misfits?.areCertain) {
       shape.rowNumbers = new RowNumbers();
     } else {
-      const heldBytes = shape.countWritten(this.#written, end, count);
+      const heldBytes = shape.countWritten(this.#written, end, count, this.#surplusCopies);
       this.rowNumbers.take(shape.rowNumbers);
       const { output } = this.#options;
       this.#mayBeSending = true;

@@ -1,11 +1,11 @@
 /**
  * Bounds what a change adds to the stored rows of a table. PostgreSQL pads each value to the n characters of `char(n)`: a value of 5 MB that widens
  * a column of `char(3)` would write 5 MB for each row, and an array of 100,000 elements would take all memory that an array can have. As text, the
- * ten bytes of `1e131071` have 131,072 digits. And each row gets the default of a new column.
+ * ten bytes of `1e131071` have 131,072 digits. And each row gets the default or the generated value of a new column, and entries in new indexes.
  */
 import type { ClientBase } from 'pg';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
-import type { ColumnType } from '../../encoding/columns/load-column.ts';
+import type { ColumnType, LoadColumn } from '../../encoding/columns/load-column.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
 import type { TypeChange } from './conversion/conversion.ts';
 import { leastDigits, leastText, numbersOf } from './value-lengths.ts';
@@ -27,34 +27,108 @@ export async function admitTypes(client: ClientBase, relation: string, changes: 
   const added = changes.map((change) => addedBytes(change));
   const longer = changes.filter((_, place) => added[place] !== undefined);
   if (longer.length === 0) return;
-  const stored = longer.map(({ from }) => `coalesce(pg_column_size(${quoteIdentifier(from.name)}), 0)`);
+  const stored = longer.map(({ from }) => bytesOf(from.name)).join(' + ');
   const sum = added.filter((bytes) => bytes !== undefined).join(' + ');
-  const { rows } = await client.query<{ widest: number; all: number; most: number }>(`
-SELECT coalesce(max(added), 0) AS widest, coalesce(sum(added), 0) AS all, ${maxRatio}::float8 * coalesce(sum(stored), 0) AS most
-FROM (SELECT ${sum} AS added, ${headerBytes} + ${stored.join(' + ')} AS stored FROM ${relation}) AS rows`);
-  const { widest, all, most } = rows[0]!;
   const remedy =
     'PostgreSQL pads char(n), which varchar(n) and text avoid, and writes all digits of a number as text.';
-  refuseOver({ what: 'The new types lengthen', widest, all, most, remedy });
+  await admitSum(client, relation, { added: sum, stored }, { what: 'The new types lengthen', remedy });
+}
+
+/** @param sums the bytes that are added to the values of a row, and those that the values have, as SQL */
+async function admitSum(
+  client: ClientBase,
+  relation: string,
+  { added, stored }: { added: string; stored: string },
+  words: Pick<Added, 'what' | 'remedy'>,
+): Promise<void> {
+  const { rows } = await client.query<Pick<Added, 'widest' | 'all' | 'most'>>(`
+SELECT coalesce(max(added), 0) AS widest, coalesce(sum(added), 0) AS all, ${maxRatio}::float8 * coalesce(sum(stored), 0) AS most
+FROM (SELECT ${added} AS added, ${headerBytes} + ${stored} AS stored FROM ${relation}) AS rows`);
+  refuseOver({ ...words, ...rows[0]! });
+}
+
+/** Returns the bytes of a stored value, as SQL. */
+const bytesOf = (name: string) => `coalesce(pg_column_size(${quoteIdentifier(name)}), 0)`;
+
+/** What new columns and indexes add to each row. */
+export interface AddedValues {
+  /** The length of the defaults, and of what generated columns and indexes add to the values of other columns. */
+  bytes: number;
+  /** How often generated columns and indexes store the values of columns again, by their names before the changes. */
+  copies: ReadonlyMap<string, number>;
 }
 
 /**
- * Refuses new columns whose defaults are too long for a row, or for all rows together. A constant counts like a computed value, because PostgreSQL writes
- * it into all rows when the table is next written anew.
+ * Compares a table with what it becomes.
  *
- * @param bytes the length of the defaults together
+ * @param oldNames the names before the changes, by the new ones; new columns are missing
+ */
+export function addedValues(
+  before: LoadColumn[],
+  after: LoadColumn[],
+  oldNames: ReadonlyMap<string, string>,
+): AddedValues {
+  const existing = new Map(before.map((column) => [column.name, column]));
+  const copies = new Map<string, number>();
+  let bytes = Math.max(0, (after[0]?.indexBytes ?? 0) - (before[0]?.indexBytes ?? 0));
+  for (const { name, defaultBytes = 0, storedCopies = 0 } of after) {
+    const old = existing.get(oldNames.get(name) ?? '');
+    if (old === undefined) bytes += defaultBytes;
+    else copies.set(old.name, Math.max(0, storedCopies - (old.storedCopies ?? 0)));
+  }
+  return { bytes, copies };
+}
+
+/**
+ * Refuses new columns and indexes whose values are too long for a row, or for all rows together. The table must still have its old columns.
+ *
  * @throws AppError `limit-exceeded`
  */
-export async function admitDefaults(client: ClientBase, relation: string, bytes: number): Promise<void> {
+export async function admitAdded(client: ClientBase, relation: string, added: AddedValues): Promise<void> {
+  await admitDefaults(client, relation, added.bytes);
+  await admitCopies(client, relation, added.copies);
+}
+
+async function admitCopies(
+  client: ClientBase,
+  relation: string,
+  copies: AddedValues['copies'],
+): Promise<void> {
+  if (Math.max(0, ...copies.values()) <= maxRatio) return;
+  const longer = [...copies].filter(([, times]) => times > 0);
+  const added = longer.map(([name, times]) => `${times}::float8 * ${bytesOf(name)}`).join(' + ');
+  const stored = [...copies.keys()].map(bytesOf).join(' + ');
+  await admitSum(
+    client,
+    relation,
+    { added, stored },
+    {
+      what: 'The new generated columns and indexes lengthen',
+      remedy: 'Use fewer of them on one column.',
+    },
+  );
+}
+
+/**
+ * Refuses values that are too long whatever is in the rows. A constant counts like a computed value, because PostgreSQL writes it into all rows when the
+ * table is next written anew.
+ *
+ * @param bytes the length of the values together
+ */
+async function admitDefaults(client: ClientBase, relation: string, bytes: number): Promise<void> {
   const mostOfRow = maxRatio * headerBytes;
   if (bytes <= mostOfRow) return;
   const { rows } = await client.query<{ count: number }>(
     `SELECT count(*)::float8 AS count FROM (SELECT FROM ${relation} LIMIT ${Math.ceil(freeBytes / mostOfRow)}) AS rows`,
   );
   const { count } = rows[0]!;
-  const remedy = 'Use shorter defaults, or add the columns without defaults.';
+  const remedy = 'Use shorter defaults and expressions, or add the columns without them.';
   const all = { widest: count > 0 ? bytes : 0, all: count * bytes, most: 0 };
-  refuseOver({ what: 'The defaults of the new columns lengthen', ...all, remedy });
+  refuseOver({
+    what: 'The defaults and the expressions of the new columns and indexes lengthen',
+    ...all,
+    remedy,
+  });
 }
 
 interface Added {

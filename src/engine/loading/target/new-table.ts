@@ -44,6 +44,7 @@ import { TableSwap } from '../../tables/replace/table-swap.ts';
 import { isSelfReference, type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { conflictKeysOf } from '../staged/conflict-keys.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
+import { withIndexes } from './index-bytes.ts';
 import type { RowTarget } from './row-target.ts';
 import type { TableChange } from './table-change.ts';
 
@@ -237,7 +238,7 @@ function columnsOf(
   };
   const jsonCopiesOf = (name: string) =>
     Math.max(0, ...indexSqls.filter((sql) => makesJson.test(sql) && sql.includes(name)).map(copiesOf));
-  return columns.map((column) => {
+  return withIndexes(columns, indexes, generated).map((column) => {
     const { type, name } = column;
     const keyCost = costOfUse(type, {
       isInGin: isComputed || inGin.has(name),

@@ -14,6 +14,8 @@ import {
   isShortExpression,
   jsonCopiesIn,
   mostCopies,
+  ownBytesIn,
+  timesIn,
   treeBytes,
 } from '../../../postgres/expression-trees.ts';
 import { readInCallersPath } from '../../../postgres/search-path.ts';
@@ -28,6 +30,8 @@ export interface LoadFacts {
   oid: number;
   /** The database has Citus 12 or newer. */
   isCitus: boolean;
+  /** About how many bytes the expressions of indexes add to each row. */
+  indexBytes: number;
   columns:
     | (Omit<LoadColumn, 'type' | 'default' | 'constant'> & {
         typeOid: number;
@@ -37,6 +41,8 @@ export interface LoadFacts {
         defaultExpression?: string;
         /** The bytes of the default in the catalogue, which are at least those of its text and of its constants. */
         treeBytes?: number;
+        /** For a stored generated column: the bytes that its expression adds to the values of other columns (`ownBytesIn`). */
+        ownBytes?: number;
         /** The default calls only functions of PostgreSQL itself, and its value may be longer than its text. So it is evaluated to measure the value. */
         isEvaluated: boolean;
         /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
@@ -130,6 +136,11 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
+  'ownBytes', (SELECT e.own_bytes FROM trees e WHERE e.target = attnum AND attgenerated = 's'),
+  'storedCopies', nullif((SELECT coalesce(sum(${timesIn('e.stored', 'attnum')} * CASE WHEN e.target IS NULL THEN 1 ELSE
+      1 + (SELECT count(*) FROM indexed x WHERE e.target = ANY (x.keys || x.columns)) END), 0)
+    FROM trees e WHERE e.stored IS NOT NULL AND attnum = ANY (e.columns))
+    + (SELECT coalesce(sum(cardinality(array_positions(x.keys, attnum::int))), 0) FROM indexed x), 0)::float8,
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
   'isInTrigrams', ${isIndexed(hasTrigrams('i'))} OR ${mayReach('compares')},
   'jsonCopies', CASE WHEN attlen = -1 THEN (SELECT coalesce(sum(CASE WHEN atttypid IN (25, 1042, 1043) THEN e.json_of_texts ELSE e.json_copies END), 0) FROM trees e WHERE ${mayRead}) ELSE 0 END::float8,
@@ -184,22 +195,29 @@ attributes AS (
       (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = a.atttypid)) END AS tree
   FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
--- The expressions that may read the columns, and whether they call a function that divides texts.
+-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
     ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
-    ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns
+    ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
+    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} END AS own_bytes
   FROM relation r CROSS JOIN LATERAL (
-    SELECT d.adbin::text AS tree, d.adnum AS target, ARRAY(
+    SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
         AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> d.adnum) AS columns
     FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     WHERE d.adrelid = r.oid AND a.attgenerated <> ''
-    UNION ALL SELECT conbin::text, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
-    UNION ALL SELECT concat(indexprs, indpred), NULL, ARRAY(
+    UNION ALL SELECT conbin::text, NULL, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT concat(indexprs, indpred), indexprs::text, NULL, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
         AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
     FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
+-- The columns of the indexes, and those that their expressions name.
+indexed AS (
+  SELECT indkey::int2[]::int[] AS keys, ARRAY(
+    SELECT p.refobjsubid FROM pg_depend p WHERE indexprs IS NOT NULL AND p.classid = 'pg_class'::regclass AND p.objid = indexrelid
+      AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> ALL (indkey)) AS columns
+  FROM relation r JOIN pg_index ON indrelid = r.oid),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes
@@ -209,6 +227,7 @@ reached AS (
   JOIN LATERAL (${partsOf('t', 'reached.typmod')}
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
+  (SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)::float8 AS "indexBytes",
   (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes) AS columns,
   (SELECT json_agg(json_build_object(${typeFacts})) FROM reached JOIN pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,

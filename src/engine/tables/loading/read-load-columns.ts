@@ -29,6 +29,7 @@ export async function readLoadColumns(
   const columns = await mapInTurns(rows[0]?.columns ?? [], (column) =>
     toLoadColumn(column, types, widthOf, distributionColumn),
   );
+  if (rows[0]?.indexBytes && columns[0]) columns[0].indexBytes = rows[0].indexBytes;
   noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
   noteTable(client, { columns: columns.length });
   const evaluated = columns.filter(
@@ -64,6 +65,7 @@ function toLoadColumn(
     hasDefault,
     defaultExpression,
     treeBytes = 0,
+    ownBytes,
     isEvaluated: _,
     isInTextTree,
     isInGin,
@@ -80,10 +82,13 @@ function toLoadColumn(
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
   type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
-  if (!hasDefault) return { ...column, type, default: 'none' };
+  if (!hasDefault) {
+    const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
+    return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };
+  }
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
-  const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression, treeBytes);
+  const defaultBytes = bytesOfDefault(type, defaultExpression, treeBytes);
   const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
   return constant === undefined
     ? { ...column, type, default: 'computed', defaultBytes }

@@ -4,6 +4,7 @@ import { AppError } from '../../../../core/errors.ts';
 import type { LoadColumn } from '../../../../encoding/columns/load-column.ts';
 import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { quoteQualified } from '../../../../postgres/sql.ts';
+import { type AddedValues, addedValues } from '../../added-bytes.ts';
 import { admitChanges, readShape } from '../../change-memory.ts';
 import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
@@ -39,8 +40,8 @@ export interface Plan {
   target: Target;
   /** The columns whose values are measured before the changes. */
   costly: CostlyColumn[];
-  /** The length of the defaults of new columns, which each row gets. */
-  addedBytes: number;
+  /** What the new columns and indexes add to the rows. */
+  added: AddedValues;
 }
 
 /**
@@ -73,7 +74,7 @@ export async function planChanges(
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
   await refuseDependentsOf(client, table, changes, matched);
-  return { changes, comparison, target, costly: target.costly, addedBytes: target.addedBytes };
+  return { changes, comparison, target, costly: target.costly, added: target.added };
 }
 
 /** The changes that leave the columns and checks of the table as they are. */
@@ -91,7 +92,7 @@ async function readTarget(
   { sent, matched }: Comparison,
   options: PrepareOptions,
   problems: DefinitionProblems,
-): Promise<Target & { addedTrees: number; costly: CostlyColumn[]; addedBytes: number }> {
+): Promise<Target & { addedTrees: number; costly: CostlyColumn[]; added: AddedValues }> {
   const before = await readLoadColumns(client, options.schema, options.name);
   const read = async (table: unknown) => {
     const resolved = await resolveDefinition(client, { ...options, table });
@@ -100,16 +101,15 @@ async function readTarget(
     resolved.admitSequences();
     let addedTrees = 0;
     let costly: CostlyColumn[] = [];
-    let addedBytes = 0;
+    let added: AddedValues = { bytes: 0, copies: new Map() };
     const measure = async (relation: string, temporaryName: string) => {
       addedTrees = (await readShape(client, relation)).trees;
       const after = await readTemporaryColumns(client, temporaryName);
       costly = costlyColumns(before, after, matched.oldNames);
-      const added = after.filter(({ name }) => !matched.oldNames.has(name));
-      addedBytes = added.reduce((sum, { defaultBytes = 0 }) => sum + defaultBytes, 0);
+      added = addedValues(before, after, matched.oldNames);
     };
     const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
-    return { prepared, described, addedTrees, costly, addedBytes };
+    return { prepared, described, addedTrees, costly, added };
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);

@@ -14,7 +14,7 @@ import {
   isDatabaseError,
   isRefusalOfData,
 } from '../../../../postgres/sqlstate.ts';
-import { admitDefaults, admitTypes } from '../../added-bytes.ts';
+import { admitAdded, admitTypes } from '../../added-bytes.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
 import type { Conversion } from '../../conversion/conversion.ts';
 import { readCastFacts } from '../../conversion/conversion-facts.ts';
@@ -107,7 +107,7 @@ class Run {
   all(): Promise<ChangedTable> {
     return this.#underLock(async () => {
       await this.#refuseCostlyValues();
-      await admitDefaults(this.#client, this.#relation, this.#plan.addedBytes);
+      await admitAdded(this.#client, this.#relation, this.#plan.added);
       const firstType = this.#changes.findIndex(({ conversion }) => conversion !== undefined);
       await this.#make(this.#changes.slice(0, Math.max(firstType, 0)));
       const losses = firstType === -1 ? [] : await this.#checkValues();
