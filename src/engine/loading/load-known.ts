@@ -91,7 +91,13 @@ export async function loadKnown(
   const rows = new EncodedRows();
   const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
   progress.pass = sink;
-  await readInto(sink, input, true, request.signal, problems);
+  try {
+    await readInto(sink, input, true, request.signal, problems);
+  } catch (error) {
+    // The limit may be that of an older table with this name. Rows that were read in part cannot be read again, but the next upload learns the table anew.
+    known.isStale ||= error instanceof AppError;
+    throw error;
+  }
   // A definition that comes after the rows must be compared with the table, which only `loadTable` does.
   if (input.definition !== undefined || problems.count > 0) return undefined;
   if (options.misfits?.areAny) return undefined;

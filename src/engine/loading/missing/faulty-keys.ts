@@ -40,13 +40,28 @@ export async function copyKeys(
   input: LoadInput,
   all: LoadColumn[],
   wanted: { names: ReadonlySet<string>; rows: number },
-  { matcher, ...options }: KeyOptions,
+  {
+    matcher,
+    maxRows,
+    maxRowBytes,
+    writtenLimits,
+    statementTimeoutMs,
+    enterLongRow,
+    signal,
+    progress,
+  }: KeyOptions,
 ): Promise<SentRows | undefined> {
   const columns = all.filter(({ name }) => wanted.names.has(name));
   const shapes = new Shapes(Number.POSITIVE_INFINITY);
   await queryInCallersPath(client, qualified`${createStagingTableAlone(columns, keyTable)}`);
   const copyOptions = {
-    ...options,
+    maxRows,
+    maxRowBytes,
+    writtenLimits,
+    statementTimeoutMs,
+    enterLongRow,
+    signal,
+    progress,
     relation: keyTable,
     columns,
     matcher: new KeyMatcher(all, columns, input, matcher),
