@@ -46,6 +46,44 @@ async function newTable(): Promise<string> {
 }
 
 suite('Alter Table', () => {
+  test('PostgreSQL writes the rows once for all new columns', async (t) => {
+    const { adminUrl } = service.database;
+    if (adminUrl === undefined) return t.skip('only a superuser may create an event trigger');
+    const admin = new pg.Client(adminUrl);
+    await admin.connect();
+    t.after(() => admin.end());
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a int, b text); INSERT INTO ${name} VALUES (1, '7'), (2, '8')`);
+    await admin.query(`CREATE SEQUENCE rewrites;
+      CREATE FUNCTION count_rewrite() RETURNS event_trigger SECURITY DEFINER LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('public.rewrites'); END $$;
+      CREATE EVENT TRIGGER count_rewrites ON table_rewrite EXECUTE FUNCTION count_rewrite()`);
+    const columns = [
+      { name: 'a' },
+      { name: 'r', type: 'float8', default: 'random()', default_is_expression: true, comment: 'by chance' },
+      { name: 'b', type: 'int' },
+      { name: 'n', type: 'int', is_nullable: false, default: 5 },
+      { name: 'id', type: 'serial' },
+      { name: 'g', type: 'int', generated: 'a + b + n', comment: 'a sum' },
+      { name: 'h', type: 'int', generated: 'b * 2', is_nullable: false },
+      { name: 'k', type: 'bigserial', identity: 'always' },
+    ];
+    const { status, body } = await put(name, { columns });
+    await admin.query('DROP EVENT TRIGGER count_rewrites');
+    assert.equal(status, 200, JSON.stringify(body));
+    const { rows } = await admin.query('SELECT last_value::int AS count FROM public.rewrites');
+    const { rows: found } = await sql(`SELECT a, b, n, g, h, k, r IS NOT NULL AS r FROM ${name} ORDER BY a`);
+    assert.deepEqual(found, [
+      { a: 1, b: 7, n: 5, g: 13, h: 14, k: '1', r: true },
+      { a: 2, b: 8, n: 5, g: 15, h: 16, k: '2', r: true },
+    ]);
+    assert.equal(rows[0]!.count, 1);
+    const described = await describe(name);
+    assert.deepEqual(
+      described.columns.map((column: { comment?: string }) => column.comment ?? ''),
+      ['', '', 'by chance', '', '', 'a sum', '', ''],
+    );
+  });
+
   test('the description of a table, and that of an older client, change nothing', async () => {
     const name = await newTable();
     const table = await describe(name);
@@ -81,7 +119,7 @@ suite('Alter Table', () => {
           ]),
         comment: null,
       },
-      changes: ['add-column', 'set-comment', 'add-column', 'set-comment'],
+      changes: ['add-column', 'add-column', 'set-comment', 'set-comment'],
       rows: [
         { state: 'new', number: '1' },
         { state: 'new', number: '2' },

@@ -224,17 +224,20 @@ function columnClause(table: PreparedTable, column: PreparedColumn, names?: Obje
 /**
  * Returns the statements that add the only column of `table` to an existing table. PostgreSQL chooses the name of the sequence of an
  * identity column.
+ *
+ * @returns also the clause of ALTER TABLE that is all of it; undefined: the column needs other statements
  */
-export function addColumn(table: PreparedTable, relation: string): CallersStatement[] {
+export function addColumn(
+  table: PreparedTable,
+  relation: string,
+): { statements: CallersStatement[]; clause: string | undefined } {
   const [column] = table.columns;
   const ownsSequence = column!.identity === 'sequence';
   const { create, give } = sequenceStatements(table, table);
-  const clause = columnClause(
-    table,
-    column!,
-    ownsSequence ? { ...table.names, notNull: new Map() } : undefined,
-  );
-  return [...create, qualified`ALTER TABLE ${relation} ADD COLUMN ${clause}`, ...give];
+  const names = ownsSequence ? { ...table.names, notNull: new Map() } : undefined;
+  const clause = `ADD COLUMN ${columnClause(table, column!, names)}`;
+  const statements = [...create, qualified`ALTER TABLE ${relation} ${clause}`, ...give];
+  return { statements, clause: ownsSequence ? undefined : clause };
 }
 
 function generatedClause({ kind, sql }: NonNullable<PreparedColumn['generated']>): string {

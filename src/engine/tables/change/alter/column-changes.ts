@@ -62,7 +62,10 @@ export function columnChanges(columns: SentColumn[], target: Target, problems: D
   // Types early, because those of several columns are changed in one statement, and an expression of a new column may need them.
   const isTypeChange = ({ conversion }: Change) => conversion !== undefined;
   const [types, others] = [changed.filter(isTypeChange), changed.filter((one) => !isTypeChange(one))];
-  return [...ended, ...types, ...added, ...others];
+  // A comment between new columns would divide the statement that adds them, and PostgreSQL would write all rows once more.
+  const isComment = ({ change }: Change) => change === 'set-comment';
+  const [comments, columnsOnly] = [added.filter(isComment), added.filter((one) => !isComment(one))];
+  return [...ended, ...types, ...columnsOnly, ...others, ...comments];
 }
 
 /** Writes the changes of the columns of one table. */
@@ -84,17 +87,19 @@ class ColumnContext {
     const isStored = column.generated?.kind === 'stored';
     const { isNullable, defaultSql } = column;
     const hasNoValue = defaultSql === undefined && !isNumbered && column.generated === undefined;
+    const { statements, clause } = ddl.addColumn(table, this.#relation);
     return [
       {
         change: 'add-column',
         name,
         detail: `the table gets ${shown(name)} of the type ${shorten(column.typeText)}`,
-        statements: ddl.addColumn(table, this.#relation),
+        statements,
         rewrites: isNumbered || isStored || !isConstant(column),
         scans: !isNullable && hasNoValue,
         lock: 'ACCESS EXCLUSIVE',
         loses: null,
         pointer,
+        ...(clause !== undefined && { clauses: [clause] }),
         rule: !isNullable && hasNoValue ? { kind: 'not null', column: name } : undefined,
       },
       ...(column.comment === undefined ? [] : [this.#comment(pointer, name, column.comment)]),
