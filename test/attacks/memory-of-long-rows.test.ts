@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startChildWithDatabase } from '../support/child-service.ts';
 import { openSocket } from '../support/raw-http.ts';
 import {
@@ -113,5 +114,45 @@ suite('a client that does not end a long row', () => {
       stored,
       [0, 1, 2].map((b) => ({ b, a: 12_000_000 })),
     );
+  });
+
+  test('a packed small append with a bad long row gives its place back', async () => {
+    await service.rows('CREATE TABLE packed (a text, b int)');
+    const append = (data: string) =>
+      service.request('POST', '/table/packed/upload/json?if_exists=append', {
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body: gzipSync(`{"data": [${data}]}`),
+      });
+    // The service knows the table from here on.
+    assert.equal((await append('{"b": 1}')).status, 200);
+    const long = Array.from({ length: 40_000 }, (_, n) => `${n % 7}${'x'.repeat(250)}`).join('');
+    const bad = await append(`{"a": "${long}", "b": @}`);
+    assert.equal(bad.status, 400, JSON.stringify(bad.body));
+    assert.equal(await count('running'), 0);
+  });
+
+  test('rows of other types after a long row do not keep its place', async () => {
+    const head = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ a: n, t: 'x'.repeat(40) })));
+    const socket = await openSocket(service.url);
+    socket.on('error', () => {});
+    const lines = [
+      'POST /api/v1/table/changing/upload/json HTTP/1.1',
+      'Host: test',
+      'Content-Type: application/json',
+      `Authorization: Bearer ${await service.token({ subject: 'changing' })}`,
+      'Content-Length: 40000000',
+    ];
+    socket.write(
+      `${lines.join('\r\n')}\r\n\r\n{"data": ${head.slice(0, -1)}, {"t": "${'y'.repeat(12_000_000)}`,
+    );
+    await untilCount('running', 1);
+    let isAnswered = false;
+    socket.on('data', () => {
+      isAnswered = true;
+    });
+    socket.write('", "a": "text"}, {"a": 1}, {"a": 2}');
+    await untilCount('running', 0);
+    assert(!isAnswered);
+    socket.destroy();
   });
 });

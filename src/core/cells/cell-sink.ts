@@ -74,6 +74,9 @@ export interface CellSink {
    * @param rowBytes about how many bytes of the current row the source has read, if that is a long row
    */
   drain(rowBytes?: number): Promise<void> | undefined;
+
+  /** Drops the current row, of which a part is missing. No more cells follow. */
+  stop?(): void;
 }
 
 /** The argument `rewritten` of `CellSink.original` if the next cell is a moment, which has no bytes. */

@@ -35,4 +35,8 @@ export class ForwardingSink implements CellSink {
   drain(rowBytes?: number): Promise<void> | undefined {
     return this.inner.drain(rowBytes);
   }
+
+  stop(): void {
+    this.inner.stop?.();
+  }
 }

@@ -464,6 +464,12 @@ export class EncodingSink implements CellSink {
     if (!this.#isInLongRow) this.#leaveLongRow();
   }
 
+  stop(): void {
+    if (this.#isInRow) this.#out.rewind(this.#rowStart);
+    this.#out.shrink();
+    this.#leaveLongRow();
+  }
+
   /** Gives back the memory of long rows, also after an error. Nothing may be pushed any more. */
   close(): void {
     if (!this.#mayBeSending) {

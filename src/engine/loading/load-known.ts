@@ -97,6 +97,8 @@ export async function loadKnown(
     // The limit may be that of an older table with this name. Rows that were read in part cannot be read again, but the next upload learns the table anew.
     known.isStale ||= error instanceof AppError;
     throw error;
+  } finally {
+    sink.close();
   }
   // A definition that comes after the rows must be compared with the table, which only `loadTable` does.
   if (input.definition !== undefined || problems.count > 0) return undefined;

@@ -145,7 +145,7 @@ export class TeeSink implements CellSink {
   /** Compares the types after the last row of the head. The head may lack cells of this row. */
   #compareWithHead(): void {
     this.#changes = this.#inference.changes;
-    if (typesOf(this.#inference) !== this.#headTypes) this.#encoder = undefined;
+    if (typesOf(this.#inference) !== this.#headTypes) this.#stop();
   }
 
   /**
@@ -155,12 +155,18 @@ export class TeeSink implements CellSink {
   #noteChange(): void {
     if (this.#changes < 0 || this.#encoder === undefined) return;
     this.#differingRow = this.#row;
-    this.#encoder = undefined;
+    this.#stop();
   }
 
   #fail(error: unknown): void {
     // Only an AppError is certain to occur again if the rows are loaded once more. Other errors, such as a lost connection, are not.
     if (error instanceof AppError) this.#error = error;
+    this.#stop();
+  }
+
+  /** The pass may go on for long, so the encoder gives back what a long row has taken. */
+  #stop(): void {
+    this.#encoder?.stop?.();
     this.#encoder = undefined;
   }
 }
