@@ -1,6 +1,7 @@
 /** Text files that are not UTF-8: the encoding is guessed if their letters show it, always with a warning. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { TextDecoder } from '@exodus/bytes/encoding.js';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -11,7 +12,7 @@ before(async () => {
 after(() => service.stop());
 beforeEach(() => service.rows('DROP TABLE IF EXISTS places'));
 
-/** Returns the text in an encoding of the runtime, which can only decode it. Each character has one or two bytes. */
+/** Returns the text in an encoding for which there is only a decoder. Each character has one or two bytes. */
 function encode(text: string, encoding: string): Buffer {
   const decoder = new TextDecoder(encoding);
   const byCharacter = new Map<string, number[]>();
@@ -50,6 +51,13 @@ const cities = {
     '我们的产品,成都市',
     '中国人民,天津市',
   ],
+  traditional: [
+    '茶の魔手,臺北市',
+    '王小明公司,高雄市',
+    '訂單已付款,臺中市',
+    '我們的產品,新竹市',
+    '我喺香港,九龍',
+  ],
   korean: ['김철수,서울특별시', '이영희,부산광역시', '주식회사 데이터,대전'],
 };
 
@@ -59,6 +67,7 @@ for (const [lines, encoding] of [
   [cities.japanese, 'shift_jis'],
   [cities.japanese, 'euc-jp'],
   [cities.chinese, 'gb18030'],
+  [cities.traditional, 'big5'],
   [cities.korean, 'euc-kr'],
 ] as const)
   test(`a file in ${encoding} is read in it, with a warning`, async () => {

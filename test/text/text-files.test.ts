@@ -86,8 +86,9 @@ suite('encoding', () => {
     'windows-1250': [Buffer.from([0x9e, 0x6c, 0x75, 0x9d]), 'žluť'],
     'windows-1251': [Buffer.from([0xcf, 0xf0, 0xe8]), 'При'],
     'iso-8859-15': [Buffer.from([0xa4]), '€'],
-    shift_jis: [Buffer.from([0x93, 0xfa, 0x96, 0x7b]), '日本'],
+    shift_jis: [Buffer.from([0x93, 0xfa, 0x1a, 0x7f, 0x96, 0x7b]), '日\x1a\x7f本'],
     gb18030: [Buffer.from([0xd6, 0xd0]), '中'],
+    big5: [Buffer.from('aff9c755c55da4e2', 'hex'), '茶の魔手'],
     'euc-kr': [Buffer.from([0xc7, 0xd1]), '한'],
     'utf-16be': [Buffer.from('x€', 'utf16le').swap16(), 'x€'],
   };
@@ -108,6 +109,7 @@ suite('encoding', () => {
       ['windows-1253', 0xd2],
       ['utf-8', 0xe4],
       ['euc-kr', 0xff],
+      ['big5', 0x80],
     ] as const) {
       const file = Buffer.concat([Buffer.from('a\n'), Buffer.of(byte), Buffer.from('\n')]);
       assertProblem(await upload(nextTable(), file, `?encoding=${encoding}`), 400, 'invalid-file');

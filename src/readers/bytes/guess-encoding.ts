@@ -6,6 +6,7 @@
  * Windows-1252 would be wrong. Their encoding is guessed from the frequencies of letters, with thresholds that were measured (docs/decisions/0063-guessed-encodings.md).
  */
 
+import { TextDecoder } from '@exodus/bytes/encoding.js';
 import { analyse } from 'chardet';
 import { COMMA, CR, LF, SEMICOLON, TAB } from '../../core/bytes/ascii.ts';
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { findNonUtf8, readTextStart, type TextEncoding, textDecoder } from './text-encoding.ts';
+import {
+  findNonUtf8,
+  readTextStart,
+  type TextEncoding,
+  textDecoder,
+  usualEncodings,
+} from './text-encoding.ts';
 
 function decode(bytes: Buffer, encoding: TextEncoding, chunkBytes: number): string {
   const decoder = textDecoder(encoding, 0);
@@ -33,6 +40,65 @@ test('the Korean syllables of Windows are decoded at every chunk size, and other
   for (const chunkBytes of [1, 2, 3, 14]) assert.equal(decode(bytes, 'euc-kr', chunkBytes), '한1갂좤캚힣€\n');
   for (const pair of ['c653', '810a', '8041', 'ff41', '31a1', '81'])
     assert.throws(() => decode(Buffer.from(pair, 'hex'), 'euc-kr', 1), { code: 'invalid-file' });
+});
+
+/** Returns the text, or nothing if the encoding has no character for the bytes. */
+function characterOf(encoding: TextEncoding, ...bytes: number[]): string {
+  try {
+    return decode(Buffer.from(bytes), encoding, 1);
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, 'invalid-file');
+    return '';
+  }
+}
+
+const allBytes = Array.from({ length: 256 }, (_, byte) => byte);
+
+test('the bytes 00 to 7F are ASCII in every encoding', () => {
+  for (const encoding of usualEncodings.filter((name) => !name.startsWith('utf-16'))) {
+    for (let byte = 0; byte < 0x80; byte++)
+      assert.equal(characterOf(encoding, byte), String.fromCharCode(byte), encoding);
+  }
+});
+
+// The digests were made from the index files of the Encoding Standard and the steps of its decoders.
+for (const [encoding, digest] of Object.entries({
+  big5: '13b22c26df5780c0',
+  shift_jis: 'f9c7e1089d3be7c2',
+  'euc-jp': '896e7999c7232feb',
+  'euc-kr': 'bf064378ff2858f0',
+  gb18030: '2c9c89aaa49804ef',
+  gbk: '2c9c89aaa49804ef',
+}))
+  test(`every byte and every pair of bytes of ${encoding} is decoded as in the Encoding Standard`, () => {
+    const hash = createHash('sha256');
+    for (const byte of allBytes) hash.update(`${characterOf(encoding, byte)}\n`);
+    for (const first of allBytes.slice(0x80)) {
+      for (const second of allBytes) hash.update(`${characterOf(encoding, first, second)}\n`);
+    }
+    assert.equal(hash.digest('hex').slice(0, 16), digest);
+  });
+
+test('texts in Chinese and Japanese are decoded at every chunk size', () => {
+  for (const [encoding, hex, text] of [
+    ['big5', 'aff9c755c55da4e2', '茶の魔手'],
+    ['big5', 'a7da9df6adbbb4e4', '我喺香港'],
+    ['big5', 'a331', null],
+    ['big5', '80', null],
+    ['big5', 'a4', null],
+    ['shift_jis', '1a1c7f41', '\x1a\x1c\x7fA'],
+    ['euc-jp', '8fb0a1a4a2', '丂あ'],
+    ['euc-jp', '8f', null],
+    ['euc-jp', '80', null],
+    ['gb18030', '8139ee39d6d0', '㐀中'],
+    ['iso-2022-jp', '1b2442467c1b284241', '日A'],
+  ] as const) {
+    const bytes = Buffer.from(hex, 'hex');
+    for (let chunkBytes = 1; chunkBytes <= bytes.length; chunkBytes++) {
+      if (text !== null) assert.equal(decode(bytes, encoding, chunkBytes), text, encoding);
+      else assert.throws(() => decode(bytes, encoding, chunkBytes), { code: 'invalid-file' });
+    }
+  }
 });
 
 test('long texts in Windows-1252 are decoded', () => {

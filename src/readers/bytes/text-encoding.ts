@@ -1,9 +1,10 @@
 /** Finds the encoding of a plain text file and converts its bytes to UTF-8. */
 
 import { isAscii } from 'node:buffer';
+// The decoder of the runtime reads Big5, Shift_JIS, EUC-JP and EUC-KR differently from the Encoding Standard.
+import { TextDecoder } from '@exodus/bytes/encoding.js';
 import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../core/bytes/utf8.ts';
 import { AppError } from '../../core/errors.ts';
-import { KoreanDecoder } from './korean-decoder.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
 /** The names of encodings that messages list. A caller may send every label of the WHATWG Encoding Standard, which also defines what the bytes mean. */
@@ -135,12 +136,11 @@ export function textDecoder(encoding: TextEncoding, position: number): ChunkDeco
   if (encoding === 'windows-1252') return new Windows1252Decoder(position);
   if (encoding === 'utf-16le' || encoding === 'utf-16be')
     return new Utf16Decoder(encoding === 'utf-16le', position);
-  const decoder = new RuntimeDecoder(encoding, position);
-  return encoding === 'euc-kr' ? new KoreanDecoder(decoder) : decoder;
+  return new StandardDecoder(encoding, position);
 }
 
-/** Decodes the encodings that the runtime supports. */
-class RuntimeDecoder implements ChunkDecoder {
+/** Decodes all encodings of the Encoding Standard. */
+class StandardDecoder implements ChunkDecoder {
   readonly #encoding: string;
   readonly #decoder: InstanceType<typeof TextDecoder>;
   /** The position of the next chunk. */
@@ -168,7 +168,7 @@ class RuntimeDecoder implements ChunkDecoder {
     } catch (error) {
       throw new AppError(
         'invalid-file',
-        `The file is not in the encoding ${this.#encoding}: bytes after byte ${this.#position} are not characters of it.`,
+        `The file is not in the encoding ${this.#encoding}: bytes after byte ${this.#position} are not characters of it. Send its encoding, or save the file as UTF-8.`,
         { cause: error },
       );
     }

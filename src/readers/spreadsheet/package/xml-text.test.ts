@@ -80,6 +80,8 @@ test('every encoding is read, whatever the chunks', async () => {
     assert.equal(await decodeAll(Buffer.from(text, 'utf16le'), chunkSize), text);
     assert.equal(await decodeAll(utf16be(text), chunkSize), text);
     assert.equal(await decodeAll(Buffer.from(latin, 'latin1'), chunkSize), latin);
+    const big5 = Buffer.from('<?xml version="1.0" encoding="Big5"?><a>\xaf\xf9\xc7\x55</a>', 'latin1');
+    assert.equal(await decodeAll(big5, chunkSize), '<?xml version="1.0" encoding="Big5"?><a>茶の</a>');
   }
 });
 

@@ -6,6 +6,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { TextDecoder } from '@exodus/bytes/encoding.js';
 import {
   AMPERSAND,
   CR,
