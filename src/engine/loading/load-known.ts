@@ -9,6 +9,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
+import type { EncodingSink } from '../../encoding/sink/encoding-sink.ts';
 import type { FirstCopy } from '../../postgres/begin-transaction.ts';
 import { copyAtOnce } from '../../postgres/copy.ts';
 import { isOtherKindOfObject, isUndefinedTable } from '../../postgres/named-objects.ts';
@@ -91,15 +92,7 @@ export async function loadKnown(
   const rows = new EncodedRows();
   const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
   progress.pass = sink;
-  try {
-    await readInto(sink, input, true, request.signal, problems);
-  } catch (error) {
-    // The limit may be that of an older table with this name. Rows that were read in part cannot be read again, but the next upload learns the table anew.
-    known.isStale ||= error instanceof AppError;
-    throw error;
-  } finally {
-    sink.close();
-  }
+  await encode(known, sink, request, input, problems);
   // A definition that comes after the rows must be compared with the table, which only `loadTable` does.
   if (input.definition !== undefined || problems.count > 0) return undefined;
   if (options.misfits?.areAny) return undefined;
@@ -139,6 +132,24 @@ export async function loadKnown(
     known.isStale ||= wasRefused(error, 'the table has changed');
     context.transaction.onCommitRefused?.();
     return undefined;
+  }
+}
+
+async function encode(
+  known: KnownTable,
+  sink: EncodingSink,
+  { signal }: LoadRequest,
+  input: LoadInput,
+  problems: Problems,
+): Promise<void> {
+  try {
+    await readInto(sink, input, true, signal, problems);
+  } catch (error) {
+    // The limit may be that of an older table with this name. Rows that were read in part cannot be read again, but the next upload learns the table anew.
+    known.isStale ||= error instanceof AppError;
+    throw error;
+  } finally {
+    sink.close();
   }
 }
 
