@@ -2170,7 +2170,7 @@ export interface components {
        */
       escape?: '\\' | 'none';
       /**
-       * @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.
+       * @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and files of `COPY`, an empty field in quotes is the empty text, blank texts make a row, `="7"` is a text, and only `"` is a quotation mark unless `quote` is sent.
        * @enum {string}
        */
       quoted?: 'any' | 'text' | 'exact';
@@ -5384,7 +5384,7 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent. */
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and files of `COPY`, an empty field in quotes is the empty text, blank texts make a row, `="7"` is a text, and only `"` is a quotation mark unless `quote` is sent. */
         quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
@@ -5550,7 +5550,7 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent. */
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and files of `COPY`, an empty field in quotes is the empty text, blank texts make a row, `="7"` is a text, and only `"` is a quotation mark unless `quote` is sent. */
         quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;

@@ -298,4 +298,23 @@ suite('what an export writes comes back with an upload', () => {
       assert.deepEqual(await service.rows('SELECT DISTINCT a FROM signs'), [{ a: text }]);
       await service.rows('DROP TABLE signs');
     });
+
+  test('as csv with rows of blank texts, which are rows like others', async () => {
+    await service.rows(`CREATE TABLE blanks (k text PRIMARY KEY, v text);
+      INSERT INTO blanks VALUES ('a', 'x'), ('', ''), (' ', NULL), ('b', NULL)`);
+    const answer = await fetch(`${service.url}/api/v1/table/blanks/rows?format=csv`, {
+      headers: { authorization: `Bearer ${await service.token()}` },
+    });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const deletes = 'if_exists=append&on_conflict=update&missing_rows=delete&max_missing_rows=50%25';
+    const { body } = await service.upload(`/table/blanks/upload/excel?${deletes}&quoted=exact`, bytes);
+    assert.deepEqual([body.load.unchanged, body.load.warnings], [4, []], JSON.stringify(body));
+    assert.deepEqual(await service.rows('SELECT k, v FROM blanks ORDER BY k COLLATE "C"'), [
+      { k: '', v: '' },
+      { k: ' ', v: null },
+      { k: 'a', v: 'x' },
+      { k: 'b', v: null },
+    ]);
+    await service.rows('DROP TABLE blanks');
+  });
 });

@@ -72,3 +72,8 @@ export const SAME_COLUMN_NAME = 40;
 export const NANOSECONDS = 41;
 /** A value that is not of the type that the file states for its column; the bytes show it. */
 export const UNREADABLE_VALUE = 42;
+
+/** Returns whether `cell_errors=null` reads the cell as NULL. */
+export function isCellError(problem: number): boolean {
+  return problem === ERROR_CELL || problem === FORMULA_WITHOUT_VALUE || problem === SERIAL_OUT_OF_RANGE;
+}

@@ -11,6 +11,8 @@ export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
   cellErrors: 'problem' | 'null';
   /** The columns whose empty cells take the value above them. */
   fillDown: readonly string[];
+  /** true: a row of blank texts is not blank, as in exports and in files of COPY (`quoted=exact`). COPY writes a space without quotes. */
+  areBlanksValues: boolean;
   /** How much of the outline is kept. `brief`: enough for warnings. `whole`: enough for a proposal. `only`: like `whole`, but no cell reaches the sink. */
   outline: 'brief' | 'whole' | 'only';
   limits: SpreadsheetLimits;
@@ -35,6 +37,7 @@ export function toRowsOptions(
     footer = 'read',
     isOutlined = false,
     fillDown = [],
+    text,
   } = options;
   const outline = isOutlined ? 'whole' : 'brief';
   return {
@@ -42,6 +45,7 @@ export function toRowsOptions(
     columnNames,
     cellErrors,
     fillDown,
+    areBlanksValues: text?.quoted === 'exact',
     hidden,
     footer,
     outline,

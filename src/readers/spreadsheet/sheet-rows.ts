@@ -4,14 +4,7 @@
  */
 
 import { hasLineEnd, isBlank } from '../../core/bytes/white-space.ts';
-import {
-  ERROR_CELL,
-  FORMULA_WITHOUT_VALUE,
-  NULL,
-  SERIAL_OUT_OF_RANGE,
-  STRING,
-  TEXT,
-} from '../../core/cells/cell-kind.ts';
+import { isCellError, NULL, SERIAL_OUT_OF_RANGE, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import type { CellLocation, CellSink } from '../../core/cells/cell-sink.ts';
 import { rowTooLong } from '../../core/cells/row-limit.ts';
 import type { HeaderFault, SourceReading } from '../../core/cells/row-source.ts';
@@ -25,7 +18,7 @@ import { HeaderRow } from './header-row.ts';
 import { HeldCells } from './held-cells.ts';
 import { LeftOutParts } from './left-out-parts.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
-import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS } from './proposal/cell-class.ts';
+import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS, WORDS } from './proposal/cell-class.ts';
 import { OutlineFeed } from './proposal/outline-feed.ts';
 import { briefOutline, SheetOutline, wholeOutline } from './proposal/sheet-outline.ts';
 import { SeenRows } from './seen-rows.ts';
@@ -225,7 +218,9 @@ export class SheetRows {
       return;
     }
     if (this.#feed.wantsCell) {
-      if (!this.#leftOut.hasColumn(column)) this.#feed.cell(column, kind, bytes, start, end);
+      if (this.#options.areBlanksValues && isBlank(bytes, start, end))
+        this.#outlineOther(column, WORDS, NO_VALUE);
+      else if (!this.#leftOut.hasColumn(column)) this.#feed.cell(column, kind, bytes, start, end);
     } else if (!this.#isRowBegun && this.#role === DATA) {
       this.#feed.firstCell(this.#row, kind, bytes, start, end);
     }
@@ -459,9 +454,9 @@ export class SheetRows {
   }
 
   /**
-   * Handles a cell with only white space. It does not make a row non-empty. In a row with a value it is a normal text, except below a blank
-   * header: there it has no value, unless it is a line break, which a text file has only in quotes. Otherwise the result would depend on
-   * whether it comes before or after the value that creates the column.
+   * Handles a cell with only white space. It does not make a row non-empty, except with `areBlanksValues`. In a row with a value it is a
+   * normal text, except below a blank header: there it has no value, unless it is a line break, which a text file has only in quotes.
+   * Otherwise the result would depend on whether it comes before or after the value that creates the column.
    */
   #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
@@ -473,7 +468,8 @@ export class SheetRows {
     const sinkColumn = this.#columns.at(place);
     if (sinkColumn < 0 && sinkColumn !== UNNAMED) return;
     this.#blankCells.add(place, kind, bytes, start, end);
-    if (this.#blankCells.areTooMany) this.#beginDataRow();
+    const isValue = this.#options.areBlanksValues && (sinkColumn >= 0 || !this.#options.hasHeader);
+    if (isValue || this.#blankCells.areTooMany) this.#beginDataRow();
   }
 
   #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -491,9 +487,4 @@ export class SheetRows {
       this.#putBlank(places[cell]!, kinds[cell]!, bytes, start, ends[cell]!);
     this.#blankCells.clear();
   }
-}
-
-/** Returns whether `cell_errors=null` reads the cell as NULL. */
-function isCellError(fault: number): boolean {
-  return fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
 }

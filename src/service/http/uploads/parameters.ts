@@ -298,7 +298,7 @@ export const parameters = {
   quoted: parameter('Text files', spreadsheets, oneOf('any', 'text', 'exact'), {
     value: 'WHAT',
     short: 'what values in quotes are',
-    long: 'For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, `="7"` is a text and no formula, and only `"` is a quotation mark unless `quote` is sent.',
+    long: 'For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON. `exact`: as in exports and files of `COPY`, an empty field in quotes is the empty text, blank texts make a row, `="7"` is a text, and only `"` is a quotation mark unless `quote` is sent.',
   }),
   encoding: parameter('Text files', spreadsheets, optionalText(), {
     value: 'NAME',
