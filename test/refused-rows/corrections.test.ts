@@ -146,6 +146,27 @@ suite('a correction counts as the value of the file', () => {
     assert.equal((await service.rows(stored)).length, 3);
   });
 
+  const fields: [query: string, value: string, to: string | null, stored: string][] = [
+    ['', '', null, 'standard'],
+    ['&empty_cells=null', '', null, '(null)'],
+    ['&trim=true', '', null, 'standard'],
+    ['', '="00042"', '00042', '00042'],
+    ['', '="a""b"', 'a"b', 'a"b'],
+    ['', '=""', null, 'standard'],
+    ['', '="a"b"', '="a"b"', '="a"b"'],
+    ['&quoted=exact', '', '', ''],
+    ['&quoted=exact', '="00042"', '="00042"', '="00042"'],
+  ];
+  for (const [query, value, to, stored] of fields)
+    test(`a text is read as a field of a text file: ${JSON.stringify(value)} with "${query}"`, async () => {
+      await service.rows("CREATE TABLE amounts (a int, t text DEFAULT 'standard')");
+      const patch = [{ row: 1, column: 't', value }];
+      const { status, body } = await send('a,t\n1,x\n', patch, `?if_exists=append${query}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.deepEqual(body.load.corrected[0].to, to);
+      assert.deepEqual(await service.rows("SELECT coalesce(t, '(null)') AS t FROM amounts"), [{ t: stored }]);
+    });
+
   test('a text of JSON remains a text', async () => {
     const patch = [{ row: 1, column: 'a', value: '007' }];
     const { body } = await service.post(`${path}/json`, { patch, data: [{ a: 'x' }] });

@@ -106,3 +106,29 @@ test('long values are not repeated, and short ones only as far as the size of th
   );
   assert.match(detail, /fill_down repeats/);
 });
+
+for (const [name, row, expected] of [
+  ['a value', 1, ['North', 'North', 'North']],
+  ['an empty cell', 2, ['Nroth', 'North', 'North']],
+] as const)
+  test(`a correction of ${name} also fills the cells below`, async () => {
+    const table = [
+      ['region', 'n'],
+      ['Nroth', 1],
+      [null, 2],
+      [null, 3],
+    ];
+    const text = table.map((cells) => cells.map((cell) => cell ?? '').join(',')).join('\n');
+    for (const file of [text, sheetOf(table)]) {
+      const body = new FormData();
+      body.append('patch', JSON.stringify([{ row, column: 'region', value: 'North' }]));
+      body.append('file', new Blob([file as string]), 'sales.csv');
+      const path = '/table/sales/upload/excel?if_exists=replace&fill_down=region';
+      const answer = await service.request('POST', path, { body });
+      assert.ok(answer.status < 300, JSON.stringify(answer.body));
+      assert.deepEqual(
+        (await content()).map(({ region }) => region),
+        expected,
+      );
+    }
+  });

@@ -184,20 +184,22 @@ export class SheetSource implements RowSource {
     this.reading = { format: file.format, ...(this.sheet !== '' && { sheet: this.sheet }) };
   }
 
-  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+  /** @param beforeFilling returns a sink through which the cells pass before `fill_down` fills others with them */
+  async read(
+    sink: CellSink,
+    signal: AbortSignal,
+    beforeFilling = (inner: CellSink): CellSink => inner,
+  ): Promise<void> {
     signal.throwIfAborted();
     const { stated } = this.#file;
-    if (stated !== undefined) return this.#readStated(stated, sink, signal);
+    if (stated !== undefined) return this.#readStated(stated, beforeFilling(sink), signal);
     const { fillDown, expanded } = this.#options;
     const filling = fillDown.length === 0 ? undefined : new FillDownSink(sink, fillDown, expanded);
+    const unfilled = beforeFilling(filling ?? sink);
     const leaving = this.window.leavesOutHeaders
-      ? new RepeatedHeaderSink(filling ?? sink, () => this.#rows?.headerTexts)
+      ? new RepeatedHeaderSink(unfilled, () => this.#rows?.headerTexts)
       : undefined;
-    const rows = new SheetRows(
-      leaving ?? filling ?? sink,
-      { ...this.#options, ...this.#window },
-      this.#merged,
-    );
+    const rows = new SheetRows(leaving ?? unfilled, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
     this.expanded.beginSheet(this.#index);
     const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
@@ -232,6 +234,11 @@ export class SheetSource implements RowSource {
     rows.nameColumns();
     await scan(rows, signal);
     this.warnings = [...this.#windowWarnings, ...rows.warnings];
+  }
+
+  /** Returns whether blank texts are values wherever they are. */
+  get areBlanksValues(): boolean {
+    return this.hasStatedColumns || this.#options.areBlanksValues;
   }
 
   /** Returns whether the file states its columns. */

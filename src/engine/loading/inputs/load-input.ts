@@ -46,6 +46,15 @@ export interface LoadInput extends RowSource {
   /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
   readonly hasRowList: boolean;
 
+  /**
+   * Makes all passes go through the sink that `through` returns, before empty cells are filled (`fill_down`). Only an input that fills cells has
+   * this.
+   */
+  passBeforeFilling?(through: (sink: CellSink) => CellSink): void;
+
+  /** true: an empty text is a value, and so is `="7"`. Otherwise an empty text of a spreadsheet is no cell. */
+  readonly areBlanksValues?: boolean;
+
   /** The input whose cells are as they were sent; undefined: this one. */
   readonly sent?: LoadInput | undefined;
 

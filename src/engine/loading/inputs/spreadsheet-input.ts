@@ -29,8 +29,9 @@ export function spreadsheetInput(
   isSheetChosen: boolean,
 ): LoadInput {
   let otherSheets: Warning[] | undefined;
+  let beforeFilling: ((sink: CellSink) => CellSink) | undefined;
   const read = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
-    await source.read(sink, signal);
+    await source.read(sink, signal, beforeFilling);
     otherSheets ??= isSheetChosen ? [] : await findOtherSheets(source, signal);
   };
   return {
@@ -60,27 +61,38 @@ export function spreadsheetInput(
     },
     definition,
     open: async () => {},
-    async readHead(sink, { cells }, signal) {
-      if (source.isReadAsWhole) return undefined;
-      if (source.hasStatedColumns) {
-        source.nameStatedColumns(sink);
-        return 'part';
-      }
-      const head = new HeadSink(sink, cells);
-      try {
-        await source.read(head, signal);
-        return 'whole';
-      } catch (error) {
-        if (error instanceof EndOfHead) return 'part';
-        if (error instanceof ReadAgain) return undefined;
-        throw error;
-      }
+    readHead: (sink, { cells }, signal) => readHead(source, sink, cells, signal),
+    passBeforeFilling: (through) => {
+      beforeFilling = through;
     },
+    areBlanksValues: source.areBlanksValues,
     read,
     readAndKeep: read,
     keep: async () => {},
     close: () => spool.close(),
   };
+}
+
+async function readHead(
+  source: SheetSource,
+  sink: CellSink,
+  cells: number,
+  signal: AbortSignal,
+): Promise<'part' | 'whole' | undefined> {
+  if (source.isReadAsWhole) return undefined;
+  if (source.hasStatedColumns) {
+    source.nameStatedColumns(sink);
+    return 'part';
+  }
+  const head = new HeadSink(sink, cells);
+  try {
+    await source.read(head, signal);
+    return 'whole';
+  } catch (error) {
+    if (error instanceof EndOfHead) return 'part';
+    if (error instanceof ReadAgain) return undefined;
+    throw error;
+  }
 }
 
 /** Ends a pass after the first rows. */

@@ -30,8 +30,10 @@ export function patchCells(input: LoadInput, patchOf: () => readonly CellPatch[]
     pass = new PatchSink(sink, input, patch);
     return pass;
   };
+  // A corrected value is also the value with which `fill_down` fills the cells below.
+  input.passBeforeFilling?.(through);
   const wrapped = wrapInput(input, {
-    through,
+    through: input.passBeforeFilling ? (sink) => sink : through,
     warnings: () => [],
     afterPass: () => {
       pass?.requireAll();
@@ -39,8 +41,10 @@ export function patchCells(input: LoadInput, patchOf: () => readonly CellPatch[]
     },
     corrected: () => corrected,
   });
-  const readHead: LoadInput['readHead'] = async (sink, size, signal) =>
-    through(sink) === sink ? input.readHead!(sink, size, signal) : undefined;
+  const readHead: LoadInput['readHead'] = async (sink, size, signal) => {
+    patch ??= patchOf();
+    return patch.length === 0 ? input.readHead!(sink, size, signal) : undefined;
+  };
   // The corrections belong to the rows as they were sent.
   return Object.assign(wrapped, { sent: undefined }, input.readHead && { readHead });
 }
@@ -53,7 +57,7 @@ interface Correction extends CellPatch {
 
 class PatchSink extends ForwardingSink {
   readonly corrected: CorrectedCell[] = [];
-  readonly #input: Pick<LoadInput, 'locate' | 'nameMatching'>;
+  readonly #input: Pick<LoadInput, 'locate' | 'nameMatching' | 'areBlanksValues'>;
   readonly #corrections: readonly Correction[];
   /** By the number of the data row; undefined: no row has begun. */
   #byRow: Map<number, RowCorrections> | undefined;
@@ -235,7 +239,7 @@ class PatchSink extends ForwardingSink {
   }
 
   #correct(column: number, correction: Correction, from: string | null): void {
-    const { value } = correction;
+    const value = this.#isField ? fieldValue(correction.value) : correction.value;
     correction.isDone = true;
     const { pointer, line, cell } = this.#input.locate(this.#row, column, this.#names[column]!);
     const place = {
@@ -248,10 +252,16 @@ class PatchSink extends ForwardingSink {
       row: this.#row,
       column: this.#names[column]!,
       from,
-      to: shownValue(value),
+      to: value === undefined ? null : shownValue(value),
     });
+    if (value === undefined) return;
     const bytes = Buffer.from(value instanceof JsonNumber ? value.text : String(value ?? ''));
-    super.cell(column, this.#kindOf(value), bytes, 0, bytes.length);
+    super.cell(column, value === correction.value ? this.#kindOf(value) : STRING, bytes, 0, bytes.length);
+  }
+
+  /** Returns whether a text is read as a field of a text file, in which an empty field is no cell. */
+  get #isField(): boolean {
+    return this.#isLoose && this.#input.areBlanksValues !== true;
   }
 
   #kindOf(value: PatchValue): number {
@@ -290,6 +300,15 @@ class RowCorrections {
     if (similar === undefined) this.byLooseName.set(loose, [correction]);
     else similar.push(correction);
   }
+}
+
+/** Returns the value of a field; undefined: it is no cell. A formula of one text (`="00042"`) is this text. */
+function fieldValue(value: PatchValue): PatchValue | undefined {
+  if (typeof value !== 'string') return value;
+  const inner = value.slice(2, -1);
+  const isFormula = value.length > 2 && value.startsWith('="') && value.endsWith('"');
+  const text = isFormula && !inner.replaceAll('""', '').includes('"') ? inner.replaceAll('""', '"') : value;
+  return text === '' ? undefined : text;
 }
 
 function repeatedCell(one: Correction, other: Correction): AppError {
