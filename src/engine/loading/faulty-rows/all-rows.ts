@@ -5,6 +5,7 @@
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import { CsvFit, type CsvNotation, requireCsvFit } from './csv-fit.ts';
 import { textFile } from './rows-file.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
 import { pieceBytes, SentRowWriter } from './sent-rows.ts';
@@ -12,23 +13,26 @@ import { pieceBytes, SentRowWriter } from './sent-rows.ts';
 /**
  * Returns the bytes of the file.
  *
- * @throws AppError `invalid-data` if a row is no object; what the input throws
+ * @param notation how the request reads texts; undefined: the file is NDJSON
+ * @throws AppError `invalid-data` if a row is no object; `invalid-parameter` if CSV cannot give back a value; what the input throws
  */
 export async function allRows(
   input: LoadInput,
-  format: 'csv' | 'ndjson',
+  notation: CsvNotation | undefined,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<Buffer>> {
   const found = await withSecondReading(async () => {
-    const sink = new AllRowsSink(undefined);
+    const fit = notation && new CsvFit(notation, input.reading?.format ?? 'json');
+    const sink = new AllRowsSink(undefined, fit);
     await input.readAndKeep(sink, signal);
     return sink;
   });
+  requireCsvFit(found.csvFault, 'Send the file with its corrections (patch) to the upload instead.');
   const columns = found.columnsInOrder();
   const names = columns.map((column) => found.names[column]!);
   const { delimiter, quoted } = input.reading ?? {};
-  const table = { names, columns, delimiter, quoted, hasReasons: false };
-  return textFile(table, piecesOf(input, signal), format);
+  const table = { names, columns, delimiter, quoted, notation, hasReasons: false };
+  return textFile(table, piecesOf(input, signal), notation ? 'csv' : 'ndjson');
 }
 
 async function* piecesOf(input: LoadInput, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -51,20 +55,21 @@ class AllRowsSink extends SentCellSink {
   readonly #rows = new SentRowWriter();
   #row = 0;
 
-  /** @param write undefined: only the names of the columns are wanted */
-  constructor(write: ((piece: Buffer) => Promise<void>) | undefined) {
-    super();
+  /** @param write undefined: only the names of the columns and what `fit` finds are wanted */
+  constructor(write: ((piece: Buffer) => Promise<void>) | undefined, fit?: CsvFit) {
+    super(fit);
     this.#write = write;
-    this.isTaken = write !== undefined;
+    this.isTaken = write !== undefined || fit !== undefined;
   }
 
   beginRow(row: number): void {
     this.#row = row;
-    if (this.isTaken) this.#rows.beginRow(row, noReason);
+    if (this.fit) this.fit.row = row;
+    if (this.#write) this.#rows.beginRow(row, noReason);
   }
 
   protected override add(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    this.#rows.cell(column, kind, bytes, start, end);
+    if (this.#write) this.#rows.cell(column, kind, bytes, start, end);
   }
 
   override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
@@ -73,7 +78,7 @@ class AllRowsSink extends SentCellSink {
   }
 
   endRow(): void {
-    if (this.isTaken) this.#rows.endRow([]);
+    if (this.#write) this.#rows.endRow([]);
   }
 
   drain(): Promise<void> | undefined {

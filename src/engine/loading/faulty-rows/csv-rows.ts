@@ -3,16 +3,35 @@
  * in quotes is not always the same as one without. In other files each text is in quotes, as in exports.
  */
 import { COMMA, CR, HASH, LF, QUOTE, SPACE, TAB } from '../../../core/bytes/ascii.ts';
-import { BYTES, FALSE, NULL, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
+import {
+  BYTES,
+  FALSE,
+  NULL,
+  NUMBER,
+  ROUNDED_NUMBER,
+  STRING,
+  TEXT,
+  TRUE,
+} from '../../../core/cells/cell-kind.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
 import type { Chunks } from '../../tables/export/chunks.ts';
+import { nullWordOf } from './csv-fit.ts';
 import type { RowsWriter } from './rows-writer.ts';
 import type { SentRowReader, WrittenTable } from './sent-rows.ts';
 
-export function csvRows({ names, columns, delimiter, quoted, hasReasons }: WrittenTable): RowsWriter {
+export function csvRows({
+  names,
+  columns,
+  delimiter,
+  quoted,
+  notation,
+  hasReasons,
+}: WrittenTable): RowsWriter {
   const isText = delimiter !== undefined;
   const separator = isText ? delimiter.charCodeAt(0) : COMMA;
   const signs = { separator, keepsSpace: quoted !== 'text' };
+  const hasComma = notation?.decimalSign === ',';
+  const nullText = Buffer.from((notation && nullWordOf(notation)) ?? '');
   const formula = isText && quoted === undefined;
   const endLine = (reason: string, out: Chunks) => {
     if (hasReasons) {
@@ -35,7 +54,9 @@ export function csvRows({ names, columns, delimiter, quoted, hasReasons }: Writt
         const cell = row.cellOf.get(column);
         if (cell === undefined) continue;
         const kind = row.kinds[cell]!;
-        const value = textOf(row, cell);
+        const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+        const value =
+          kind === NULL ? nullText : isNumber && hasComma ? withComma(textOf(row, cell)) : textOf(row, cell);
         if (kind === STRING && formula) appendQuoted(out, asFormula(value));
         else if (kind === STRING || (kind === TEXT && value.length === 0)) appendQuoted(out, value);
         else appendField(out, value, index === 0, signs);
@@ -58,6 +79,10 @@ export function textOf({ bytes, kinds, starts, ends }: SentRowReader, cell: numb
   const value = bytes.subarray(starts[cell]!, ends[cell]!);
   if (kind === ROUNDED_NUMBER) return value.subarray(0, value.indexOf(0));
   return kind === BYTES ? Buffer.from(`\\x${value.toString('hex')}`) : value;
+}
+
+function withComma(value: Buffer): Buffer {
+  return Buffer.from(value.toString('latin1').replace('.', ','));
 }
 
 function appendByte(out: Chunks, byte: number): void {

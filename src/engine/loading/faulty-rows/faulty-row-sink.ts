@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
 import type { LocateCell } from '../../../core/cells/cell-sink.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
+import type { CsvFit } from './csv-fit.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
 import { pieceBytes, SentRowWriter } from './sent-rows.ts';
 import { keptRowLimits, type WantedRow } from './wanted-rows.ts';
@@ -41,8 +42,8 @@ export class FaultyRowSink extends SentCellSink {
    * @param wanted in ascending order
    * @param ownsProblemColumn the table has a column with the name of the column with the reasons
    */
-  constructor(wanted: readonly WantedRow[], locate: LocateCell, ownsProblemColumn: boolean) {
-    super();
+  constructor(wanted: readonly WantedRow[], locate: LocateCell, ownsProblemColumn: boolean, fit: CsvFit) {
+    super(fit);
     this.#wanted = wanted;
     this.#locate = locate;
     this.#ownsProblemColumn = ownsProblemColumn;
@@ -66,6 +67,7 @@ export class FaultyRowSink extends SentCellSink {
     if (!this.isTaken) return;
     if (this.#bytes >= keptRowLimits.bytes) throw new EndOfFaultyRows();
     this.#next++;
+    if (this.fit) this.fit.row = row;
     this.#isTooLong = false;
     this.#rows.beginRow(row, wanted.reason);
   }

@@ -5,6 +5,7 @@
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import type { Problem } from '../../../core/errors.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import { CsvFit, type CsvNotation } from './csv-fit.ts';
 import { EndOfFaultyRows, FaultyRowSink } from './faulty-row-sink.ts';
 import type { SentTable } from './sent-rows.ts';
 import { wantedRows } from './wanted-rows.ts';
@@ -30,6 +31,7 @@ export interface FoundProblems {
  * Reads the rows with problems.
  *
  * @param ownsProblemColumn the table has a column with the name of the column with the reasons
+ * @param notation how the request reads texts
  * @returns undefined: no problem has a row, or the rows cannot be read again
  * @throws what the input throws; the signal's reason
  */
@@ -37,6 +39,7 @@ export async function keepFaultyRows(
   input: LoadInput,
   problems: FoundProblems,
   ownsProblemColumn: boolean,
+  notation: CsvNotation,
   signal: AbortSignal,
 ): Promise<KeptRows | undefined> {
   const source = input.sent ?? input;
@@ -44,7 +47,8 @@ export async function keepFaultyRows(
   const wanted = await wantedRows(problems.inOrderOfRows());
   if (wanted.rows.length === 0) return undefined;
   const sink = await withSecondReading(async () => {
-    const begun = new FaultyRowSink(wanted.rows, source.locate, ownsProblemColumn);
+    const fit = new CsvFit(notation, source.reading?.format ?? 'json');
+    const begun = new FaultyRowSink(wanted.rows, source.locate, ownsProblemColumn, fit);
     await source.read(begun, signal).catch(unlessEnded);
     return begun;
   });
@@ -53,7 +57,7 @@ export async function keepFaultyRows(
   const columns = sink.columnsInOrder().filter((column) => sink.isShown(column));
   const { format = 'json', delimiter, quoted } = source.reading ?? {};
   const table: SentTable = {
-    ...{ format, delimiter, quoted, columns },
+    ...{ format, delimiter, quoted, columns, notation, csvFault: sink.csvFault },
     names: columns.map((column) => sink.names[column]!),
     hasReasons: !ownsProblemColumn,
     rows: sink.count,

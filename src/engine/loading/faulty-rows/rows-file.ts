@@ -6,6 +6,7 @@ import { Pace } from '../../../core/pause-for-others.ts';
 import { Chunks } from '../../tables/export/chunks.ts';
 import { maxCellLength, maxSheetColumns } from '../../tables/export/workbook/sheet-limits.ts';
 import { workbook } from '../../tables/export/workbook/workbook.ts';
+import { requireCsvFit } from './csv-fit.ts';
 import { csvRows } from './csv-rows.ts';
 import { jsonLineRows } from './json-line-rows.ts';
 import type { RowsWriter } from './rows-writer.ts';
@@ -27,13 +28,14 @@ export function formatOfRows({ format, delimiter }: SentTable): RowsFileFormat {
  * Returns the bytes of the file.
  *
  * @param pieces the pieces of `KeptRows` after the first one
- * @throws AppError `limit-exceeded` if a workbook cannot have the rows
+ * @throws AppError `limit-exceeded` if a workbook cannot have the rows; `invalid-parameter` if CSV cannot give back a value
  */
 export function rowsFile(
   table: SentTable,
   pieces: AsyncIterable<Buffer>,
   format: RowsFileFormat,
 ): AsyncGenerator<Buffer> {
+  if (format === 'csv') requireCsvFit(table.csvFault, 'Send format=ndjson.');
   const rows = inflated(pieces);
   if (format !== 'xlsx') return textFile(table, rows, format);
   const advice = 'Send format=csv or ndjson.';

@@ -2,14 +2,26 @@
 import { ERROR_CELL, endOfExactNumber, REPEATED_KEY, ROUNDED_NUMBER } from '../../../core/cells/cell-kind.ts';
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
+import type { CsvFit } from './csv-fit.ts';
 import { CELL_ERROR, REPEATED, UNREAD } from './sent-rows.ts';
 
 export abstract class SentCellSink implements CellSink {
   readonly names: string[] = [];
   /** The place of each column in the file, from 0. */
   readonly places: number[] = [];
+  /** Looks at the values of the rows that are taken; undefined: no CSV is written. */
+  protected readonly fit: CsvFit | undefined;
   /** false: the cells of the current row are not needed. */
   protected isTaken = false;
+
+  constructor(fit: CsvFit | undefined) {
+    this.fit = fit;
+  }
+
+  /** Returns the error of the first value that CSV cannot give back. */
+  get csvFault(): string | undefined {
+    return this.fit?.detail(this.names);
+  }
 
   protected abstract add(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
   abstract beginRow(row: number): void;
@@ -28,6 +40,7 @@ export abstract class SentCellSink implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (!this.isTaken) return;
+    this.fit?.cell(column, kind, bytes, start, end);
     // The shown and the exact number are both kept, with the byte 0 between.
     if (kind === ROUNDED_NUMBER) {
       const exact = bytes.subarray(start, endOfExactNumber(bytes, end));
@@ -37,7 +50,10 @@ export abstract class SentCellSink implements CellSink {
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
-    if (this.isTaken) this.add(column, kind, momentText, 0, formatMoment(kind, days, microseconds));
+    if (!this.isTaken) return;
+    const length = formatMoment(kind, days, microseconds);
+    this.fit?.cell(column, kind, momentText, 0, length);
+    this.add(column, kind, momentText, 0, length);
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {

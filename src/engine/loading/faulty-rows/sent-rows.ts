@@ -3,6 +3,7 @@
  * a mark, and the numbers of the columns with problems. A cell is the number of its column, its kind, its length and its bytes.
  */
 import { GrowableBytes } from '../../../core/bytes/growable-bytes.ts';
+import type { CsvNotation } from './csv-fit.ts';
 
 /** Kinds of cells besides those of core/cells/cell-kind.ts: what the source could not read, the error of a spreadsheet, and the value of a repeated key. */
 export const UNREAD = 100;
@@ -21,6 +22,8 @@ export interface WrittenTable {
   /** For text files: the sign between the fields, and the parameter `quoted`. */
   delimiter?: string | undefined;
   quoted?: 'text' | 'exact' | undefined;
+  /** How the request reads texts. Rows that an earlier version has kept do not have it. */
+  notation?: CsvNotation | undefined;
   /** The columns in their order: their names, and their numbers in the rows. */
   names: string[];
   columns: number[];
@@ -32,6 +35,8 @@ export interface WrittenTable {
 export interface SentTable extends WrittenTable {
   /** The format in which the rows were sent. */
   format: string;
+  /** The error of the first value that CSV cannot give back. */
+  csvFault?: string | undefined;
   /** The number of rows, and of the pieces that they are stored in. */
   rows: number;
   pieces: number;

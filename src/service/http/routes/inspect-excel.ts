@@ -36,7 +36,7 @@ import {
   withCorrections,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
+import { csvNotationOf, textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
 const Query = querySchema('inspect-excel');
 
@@ -199,7 +199,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         withSpreadsheet(context, sent, reading, async (opened) => {
           if (isFile) {
             const input = withCorrections(spreadsheetInput(opened, undefined, true), opened.patch);
-            return sendRepaired(reply, input, 'csv', opened.fileName, signal);
+            return sendRepaired(reply, input, csvNotationOf(query), opened.fileName, signal);
           }
           if (opened.patch !== undefined) {
             const detail = 'Corrections are for uploads, and for all rows as a file (Accept: text/csv).';

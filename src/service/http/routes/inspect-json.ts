@@ -140,7 +140,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
         if (isFile) {
           const input = correctedRows(jsonInput(chunks, spool, jsonLimitsOf(limits), form), form);
           await input.open();
-          return await sendRepaired(reply, input, 'ndjson', '', signal);
+          return await sendRepaired(reply, input, undefined, '', signal);
         }
         for await (const chunk of chunks) await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(

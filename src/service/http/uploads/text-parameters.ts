@@ -8,6 +8,7 @@ import {
   maxLanguages,
 } from '../../../encoding/text-reading/natural/language-words.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
+import type { CsvNotation } from '../../../engine/loading/faulty-rows/csv-fit.ts';
 import type { QueryOnBoth } from './parameters.ts';
 import { splitList } from './split-list.ts';
 
@@ -39,6 +40,16 @@ export function textReadingOf(query: TextQuery): TextReading | undefined {
     notation.dateOrder === 'iso' && notation.decimalSign === '.' && notation.thousandsSign === 'none';
   if (nullValues.length === 0 && isUsual && !trim) return undefined;
   return { ...notation, nullValues, trim, words: wordsOf(query) };
+}
+
+/** Returns how a CSV file is read that the service makes for the same parameters. */
+export function csvNotationOf(query: TextQuery & { empty_cells?: string }): CsvNotation {
+  return {
+    decimalSign: query.decimal_sign,
+    nullValues: query.null_values === undefined ? [] : splitList(query.null_values, ','),
+    isNatural: query.values === 'natural',
+    emptyIsNull: query.empty_cells === 'null',
+  };
 }
 
 const usualNotation = { dateOrder: 'iso', decimalSign: '.', thousandsSign: 'none' } as const;
