@@ -1,6 +1,6 @@
 /** Decides from the problems of a load which rows are kept. */
 import type { Problem } from '../../../core/errors.ts';
-import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { Pace } from '../../../core/pause-for-others.ts';
 import { reasonOf } from './reason.ts';
 
 /** The maximum number of rows that are kept of a load, and of their bytes. They are written at once when the load ends, so more would block the event loop for too long. */
@@ -34,14 +34,17 @@ export async function wantedRows(problems: Iterable<Problem>): Promise<WantedRow
     const places = ofRow.map(({ cell, pointer, column }) => ({ cell, pointer, column }));
     rows.push({ row: first.row, reason, places });
   };
+  const pace = new Pace();
   for (const problem of problems) {
+    // One row can have all of the problems.
+    const pause = pace.pause();
+    if (pause !== undefined) await pause;
     // Only PostgreSQL's own refusals may be about a row whose number is not known.
     if (problem.row === undefined && problem.code === 'refused-by-postgresql') areAll = false;
     if (problem.row !== ofRow[0]?.row) {
       endRow();
       ofRow = [];
       if (rows.length === keptRowLimits.rows || bytes > keptRowLimits.bytes) return { rows, areAll: false };
-      await pauseForOthers();
     }
     if (problem.row !== undefined) ofRow.push(problem);
   }
