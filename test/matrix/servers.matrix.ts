@@ -14,7 +14,7 @@ import { runTests } from './run-tests.ts';
 const timeoutMs = 1_800_000;
 
 /**
- * Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. `npm test` runs them. Most of them are about
+ * Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. The two tiers run them. Most of them are about
  * HTTP, files, tokens, processes or programs, and send PostgreSQL only statements that other tests send, too.
  */
 const independent = [
@@ -39,7 +39,9 @@ const independent = [
   'console-mapping',
   'console-requests',
   'content-encoding',
+  'corrections',
   'cors',
+  'csv-gives-back',
   'definitions-injection',
   'demo',
   'docs-events',
@@ -51,6 +53,7 @@ const independent = [
   'empty-cells',
   'encrypted-workbooks',
   'expanding-files',
+  'faulty-rows-file',
   'fetch-file',
   'fill-down',
   'flatten',
@@ -60,6 +63,7 @@ const independent = [
   'guards',
   'guessed-encodings',
   'guides',
+  'held-bodies',
   'hidden-and-footer',
   'hostile-values',
   'hostile-workbooks',
@@ -83,11 +87,14 @@ const independent = [
   'load-says-what-was-guessed',
   'load-together',
   'log-output',
+  'long-messages',
   'many-problems',
   'mcp',
   'memory-of-exports',
   'memory-of-files',
   'memory-of-long-rows',
+  'memory-of-postgresql',
+  'memory-of-values',
   'messy-files',
   'metrics',
   'minus-zero',
@@ -105,6 +112,7 @@ const independent = [
   'problem-groups',
   'problems-csv',
   'readme',
+  'repaired-rows',
   'repeated-dates',
   'repeated-definition-keys',
   'repeated-headers',
@@ -134,6 +142,7 @@ const independent = [
   'waiting-lines',
   'worker-group',
   'workers',
+  'written-expressions',
   'wrong-quotes',
 ];
 
@@ -212,7 +221,6 @@ const ofValues = [
   'export-model',
   'export-round-trip',
   'expressions',
-  'faulty-rows-file',
   'foreign-key-rules',
   'frozen-rows',
   'generated-keys',
@@ -248,9 +256,6 @@ const ofValues = [
   'widen-model',
 ];
 
-/** Tests of the memory of PostgreSQL's processes. The service closes a connection whose process keeps memory; a PgBouncer keeps that process. */
-const ofMemory = ['memory-of-postgresql', 'memory-of-values'];
-
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
@@ -278,7 +283,7 @@ for (const version of [oldestVersion, 16, 17]) {
 
 for (const [mode, files] of [
   ['session', filesNamed(ofSessions)],
-  ['transaction', allExcept([...independent, ...ofValues, ...ofMemory])],
+  ['transaction', allExcept([...independent, ...ofValues])],
 ] as const) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
   test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
