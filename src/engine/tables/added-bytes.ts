@@ -34,7 +34,7 @@ export async function admitTypes(client: ClientBase, relation: string, changes: 
   await admitSum(client, relation, { added: sum, stored }, { what: 'The new types lengthen', remedy });
 }
 
-/** @param sums the bytes that are added to the values of a row, and those that the values have, as SQL */
+/** Compares the bytes that are added to the values of a row (`added`, as SQL) with those that the values have (`stored`). */
 async function admitSum(
   client: ClientBase,
   relation: string,

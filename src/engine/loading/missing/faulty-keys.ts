@@ -40,31 +40,23 @@ export async function copyKeys(
   input: LoadInput,
   all: LoadColumn[],
   wanted: { names: ReadonlySet<string>; rows: number },
-  {
-    matcher,
-    maxRows,
-    maxRowBytes,
-    writtenLimits,
-    statementTimeoutMs,
-    enterLongRow,
-    signal,
-    progress,
-  }: KeyOptions,
+  options: KeyOptions,
 ): Promise<SentRows | undefined> {
   const columns = all.filter(({ name }) => wanted.names.has(name));
   const shapes = new Shapes(Number.POSITIVE_INFINITY);
   await queryInCallersPath(client, qualified`${createStagingTableAlone(columns, keyTable)}`);
   const copyOptions = {
-    maxRows,
-    maxRowBytes,
-    writtenLimits,
-    statementTimeoutMs,
-    enterLongRow,
-    signal,
-    progress,
+    // The caller has more options than these, which must not reach the keys.
+    maxRows: options.maxRows,
+    maxRowBytes: options.maxRowBytes,
+    writtenLimits: options.writtenLimits,
+    statementTimeoutMs: options.statementTimeoutMs,
+    enterLongRow: options.enterLongRow,
+    signal: options.signal,
+    progress: options.progress,
     relation: keyTable,
     columns,
-    matcher: new KeyMatcher(all, columns, input, matcher),
+    matcher: new KeyMatcher(all, columns, input, options.matcher),
     freezes: false,
     isSharded: false,
     keepRows: false,
