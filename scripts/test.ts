@@ -1,6 +1,6 @@
 /**
  * Runs tests: without an argument the first tier (`npm test`), with `rest` the second tier in its full size and then the matrix
- * (`npm run test:rest`), and with names of groups these groups (`npm test events http`).
+ * (`npm run test:rest`), and with names of groups these groups (`npm test events http`). `TEST_SIZE=whole` runs all in their full size.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,8 +24,8 @@ else if (names[0] === 'rest') {
     groups.filter(({ tier }) => tier === 2),
     { TEST_SIZE: 'whole' },
   );
-  // Each file of the matrix runs several processes itself.
-  if (!isStopped) await runNode(1, ['test/matrix/*.matrix.ts']);
+  // Each file of the matrix runs several processes itself, but most of them wait for a browser, a server or npm.
+  if (!isStopped) await runNode(2, ['test/matrix/*.matrix.ts']);
 } else {
   const unknown = names.filter((name) => !groups.some((group) => group.name === name));
   if (unknown.length === 0) await runGroups(groups.filter(({ name }) => names.includes(name)));

@@ -106,6 +106,6 @@ test('a valid definition comes back as one that creates the same table', async (
         });
       });
     }),
-    { numRuns: Number(process.env.ROUND_TRIPS ?? sized(15, 250)) },
+    { numRuns: Number(process.env.ROUND_TRIPS ?? sized(15, 125)) },
   );
 });

@@ -324,6 +324,6 @@ test('random rows have the same result on both ways', async () => {
       await service.rows(`TRUNCATE ${known}; TRUNCATE ${other}`);
       await assertTwins(data, JSON.stringify(data));
     }),
-    { numRuns: sized(60, 300) },
+    { numRuns: sized(60, 150) },
   );
 });

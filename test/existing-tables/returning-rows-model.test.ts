@@ -249,7 +249,7 @@ test('random uploads leave the tables, and answer what a simple implementation g
     fc.asyncProperty(sequence, (chosen) =>
       trySequence(chosen, (outcome) => counts.set(outcome, (counts.get(outcome) ?? 0) + 1)),
     ),
-    { numRuns: Number(process.env.MODEL_CASES ?? sized(12, 100)), endOnFailure: true },
+    { numRuns: Number(process.env.MODEL_CASES ?? sized(12, 50)), endOnFailure: true },
   );
   t.diagnostic(JSON.stringify([...counts]));
 });

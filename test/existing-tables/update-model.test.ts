@@ -339,7 +339,7 @@ test('random uploads change the table, count rows and list differences as the mo
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     }),
     {
-      numRuns: Number(process.env.MODEL_CASES ?? sized(30, 150)),
+      numRuns: Number(process.env.MODEL_CASES ?? sized(30, 75)),
       examples: [[keyWithNull]],
       endOnFailure: true,
     },

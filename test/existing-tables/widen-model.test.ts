@@ -234,7 +234,7 @@ suite('an upload that may widen columns', () => {
         const outcome = await tryUpload(chosen);
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: Number(process.env.MODEL_CASES ?? sized(20, 200)), endOnFailure: true },
+      { numRuns: Number(process.env.MODEL_CASES ?? sized(20, 100)), endOnFailure: true },
     );
     t.diagnostic(JSON.stringify([...counts]));
   });

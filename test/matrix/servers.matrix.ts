@@ -5,7 +5,7 @@
 import { test } from 'node:test';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { filesNamed, serviceTests } from '../support/groups.ts';
-import { findPgBouncer } from '../support/pooler.ts';
+import { findPgBouncer, type PoolMode } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
 import { runTests } from './run-tests.ts';
@@ -259,10 +259,28 @@ const ofValues = [
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
-const oldestVersion = 15;
+interface Run {
+  /** The version of PostgreSQL. */
+  version: number;
+  /** The mode of a PgBouncer before it. */
+  pooler?: PoolMode;
+  files: string[];
+}
 
-for (const version of [oldestVersion, 16, 17]) {
-  test(`the tests pass with PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
+/**
+ * One run serves for a version and for a mode of PgBouncer, because a test which passes with both together passes with each of them. The
+ * names in the output say both, and a failure can be repeated with either.
+ */
+const runs: Run[] = [
+  { version: 15, pooler: 'transaction', files: allExcept([...independent, ...ofValues]) },
+  { version: 15, files: [...filesNamed(ofValues), ...withoutService] },
+  { version: 16, pooler: 'session', files: [...new Set(filesNamed([...ofSessions, ...ofVersions]))] },
+  { version: 17, files: [...filesNamed(ofVersions), ...withoutService] },
+];
+
+for (const { version, pooler, files } of runs) {
+  const name = `PostgreSQL ${version}${pooler ? ` and PgBouncer in ${pooler} mode` : ''}`;
+  test(`the tests pass with ${name}`, { timeout: timeoutMs }, async (t) => {
     let programs: Binaries;
     try {
       programs = await findPrograms(version);
@@ -270,24 +288,17 @@ for (const version of [oldestVersion, 16, 17]) {
       t.skip((error as Error).message);
       return;
     }
+    if (pooler && findPgBouncer() === undefined) {
+      t.skip('this machine has no pgbouncer');
+      return;
+    }
     const server = await startThrowAwayServer(programs);
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
-      const files = version === oldestVersion ? allExcept(independent) : filesNamed(ofVersions);
-      await runTests(t, `PostgreSQL ${version}`, environment, [...files, ...withoutService]);
+      await runTests(t, name, { ...environment, ...(pooler && { TEST_POOLER: pooler }) }, files);
     } finally {
       await server.stop();
     }
-  });
-}
-
-for (const [mode, files] of [
-  ['session', filesNamed(ofSessions)],
-  ['transaction', allExcept([...independent, ...ofValues])],
-] as const) {
-  const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
-  test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
-    await runTests(t, `PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, files);
   });
 }
 

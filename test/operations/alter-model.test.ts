@@ -237,7 +237,7 @@ suite('a table becomes what any definition says, or stays as it is', () => {
           );
         }
       }),
-      { numRuns: Number(process.env.MODEL_CASES ?? sized(5, 60)), endOnFailure: true },
+      { numRuns: Number(process.env.MODEL_CASES ?? sized(5, 30)), endOnFailure: true },
     );
     t.diagnostic(
       `${counts.changed} changes were made and ${counts.refused} refused: ${JSON.stringify([...counts.codes])}`,

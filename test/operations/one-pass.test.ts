@@ -18,7 +18,7 @@ import { sized } from '../support/sized.ts';
 import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
 import { buildWorkbook, memoryFile } from '../support/xlsx-builder.ts';
 
-const cases = sized(6, 100);
+const cases = sized(6, 50);
 
 let database: TestDatabase;
 before(async () => {

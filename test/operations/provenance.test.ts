@@ -396,7 +396,7 @@ function randomBook(random: RandomNumbers): { file: Buffer; query: string; rows:
 }
 
 test('random files: the row of each origin is the row of the file', async () => {
-  for (let seed = 1; seed <= sized(10, 150); seed++) {
+  for (let seed = 1; seed <= sized(10, 75); seed++) {
     const isCsv = seed % 2 === 0;
     const { file, query, rows } = (isCsv ? randomCsv : randomBook)(randomNumbers(seed));
     if (rows.length === 0) continue;

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startTestService, type TestService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
 
-const cases = Number(process.env.MODEL_CASES ?? sized(12, 100));
+const cases = Number(process.env.MODEL_CASES ?? sized(12, 50));
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 
 let service: TestService;

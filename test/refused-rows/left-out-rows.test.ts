@@ -166,7 +166,7 @@ function send(format: number, data: Row[], query: string): Promise<TestAnswer> {
   return service.upload(`/table/t/upload/excel?if_exists=append&${query}${cells}`, Buffer.from(text));
 }
 
-const cases = Number(process.env.LEFT_OUT_CASES ?? sized(12, 200));
+const cases = Number(process.env.LEFT_OUT_CASES ?? sized(12, 100));
 const firstSeed = Number(process.env.LEFT_OUT_SEED ?? 1);
 
 const conflicts: Record<string, string> = {

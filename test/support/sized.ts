@@ -1,4 +1,4 @@
-/** The sizes of long tests: small in `npm test`, and whole in `npm run test:rest`, which sets `TEST_SIZE=whole`. */
+/** The sizes of long tests: small in `npm test`, and whole in `npm run test:rest` and in CI, which set `TEST_SIZE=whole`. */
 
 const isWhole = process.env.TEST_SIZE === 'whole';
 
