@@ -197,7 +197,7 @@ async function sendType(random: RandomNumbers, type: string, send: Send): Promis
 suite('hostile requests are answered without a failure of the service, in bounded memory and short steps', () => {
   test('every type with hostile values', async (context) => {
     const measured = new Measured();
-    const step = sized(30, 2);
+    const step = sized(30, 4);
     const random = randomNumbers(seed);
     const first = random(step);
     for (const [index, type] of types.entries()) {

@@ -17,7 +17,7 @@ const widen = (table: string, data: unknown[]): Promise<TestAnswer> =>
   service.post(`/table/${table}/upload/json?if_exists=append&misfits=widen`, { data });
 
 test('two uploads that widen a column to different types both load all rows', async () => {
-  for (let round = 0; round < sized(5, 50); round++) {
+  for (let round = 0; round < sized(5, 25); round++) {
     const table = `both_${round}`;
     await service.rows(`CREATE TABLE ${table} (a smallint, b varchar(2))`);
     const values = [40_000, 5_000_000_000, 1.5, 7, 2];

@@ -27,8 +27,8 @@ const later = { prefer: 'respond-async' };
 const rowsOfWork = 500;
 
 test('each load and each key does its work once, and each event is delivered and true, however often the service is killed', async () => {
-  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(18, 200));
-  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(2, 20));
+  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(18, 100));
+  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(2, 10));
   const database = await startDatabase(loads > 100);
   const { rows } = database;
   const own = await mkdtemp(join(tmpdir(), 'tablewright-faults-'));

@@ -82,8 +82,10 @@ const independent = [
   'legacy-reader',
   'limits',
   'lines-and-quotes',
+  'load-deaths',
   'load-links',
   'load-packed-files',
+  'load-progress',
   'load-says-what-was-guessed',
   'load-together',
   'log-output',
@@ -122,14 +124,17 @@ const independent = [
   'sent-bytes',
   'sheet-reading',
   'soak',
+  'sorted-parts',
   'standby',
   'start-failures',
+  'stored-values',
   'table-proposals',
   'table-range',
   'test-groups',
   'text-files',
   'text-reading',
   'tiny-chunks',
+  'together-deaths',
   'together-links',
   'token',
   'token-keys',
@@ -187,7 +192,7 @@ const ofVersions = [
 /**
  * Tests of what a PgBouncer in session mode may change: settings, prepared statements, temporary objects, locks, notifications, the
  * cancellation of statements, and connections that end. In this mode each connection of the service has a session of its own,
- * as without a PgBouncer. All other tests run in transaction mode, in which a statement may rely on less.
+ * as without a PgBouncer. Most other tests run in transaction mode, in which a statement may rely on less.
  */
 const ofSessions = [
   'async-loads',
@@ -204,6 +209,9 @@ const ofSessions = [
   'stored-uploads',
   'webhooks',
 ];
+
+/** Tests of processes and machines that end, which take long. What they need of a session is the same in both modes of a PgBouncer. */
+const ofDeaths = ['killed-processes', 'load-faults', 'load-states', 'stored-uploads'];
 
 /** Tests of what PostgreSQL does with definitions, types, values and privileges. The statements go through a PgBouncer unchanged. */
 const ofValues = [
@@ -272,7 +280,7 @@ interface Run {
  * names in the output say both, and a failure can be repeated with either.
  */
 const runs: Run[] = [
-  { version: 15, pooler: 'transaction', files: allExcept([...independent, ...ofValues]) },
+  { version: 15, pooler: 'transaction', files: allExcept([...independent, ...ofValues, ...ofDeaths]) },
   { version: 15, files: [...filesNamed(ofValues), ...withoutService] },
   { version: 16, pooler: 'session', files: [...new Set(filesNamed([...ofSessions, ...ofVersions]))] },
   { version: 17, files: [...filesNamed(ofVersions), ...withoutService] },

@@ -280,7 +280,7 @@ const mostExposed = ['table_name', 'column name', 'default of a text', 'constrai
  * several fields.
  */
 const stepOfMostExposed = sized(10, 1);
-const stepOfOthers = sized(30, 3);
+const stepOfOthers = sized(30, 6);
 
 for (const [index, [field, ask]] of Object.entries(fields).entries()) {
   const isExposed = mostExposed.includes(field);
