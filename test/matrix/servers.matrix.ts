@@ -5,7 +5,7 @@
 import { test } from 'node:test';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { filesNamed, serviceTests } from '../support/groups.ts';
-import { findPgBouncer, type PoolMode } from '../support/pooler.ts';
+import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
 import { runTests } from './run-tests.ts';
@@ -210,10 +210,10 @@ const ofSessions = [
   'webhooks',
 ];
 
-/** Tests of processes and machines that end, which take long. What they need of a session is the same in both modes of a PgBouncer. */
+/** Tests of processes and machines that end, which take long. They run with the newest version, also through a PgBouncer in session mode. */
 const ofDeaths = ['killed-processes', 'load-faults', 'load-states', 'stored-uploads'];
 
-/** Tests of what PostgreSQL does with definitions, types, values and privileges. The statements go through a PgBouncer unchanged. */
+/** Tests of what PostgreSQL does with definitions, types, values, rows and privileges. The statements go through a PgBouncer unchanged. */
 const ofValues = [
   'alter-model',
   'casts-of-others',
@@ -226,6 +226,7 @@ const ofValues = [
   'definitions',
   'definitions-round-trip',
   'docs-definitions',
+  'drop-and-rename',
   'export-model',
   'export-round-trip',
   'expressions',
@@ -235,30 +236,43 @@ const ofValues = [
   'hidden-objects',
   'hostile-expressions',
   'indexes',
+  'internal-errors',
   'key-options',
+  'keys-at-import',
   'keys-of-domains',
   'left-out-parts',
+  'left-out-rows',
   'list-types',
+  'load-problems',
   'long-refusals',
   'misfits',
+  'missing-rows',
   'names-of-types',
   'new-names',
   'not-valid',
   'numbering',
+  'numbers-taken',
   'objects-in-defaults',
+  'on-conflict',
   'one-judge',
+  'one-pass',
   'own-types',
   'problems-of-cells',
   'provenance',
+  'reading',
   'remedies',
   'returning-rows-model',
   'round-trips',
   'row-numbers',
+  'row-triggers',
+  'same-file',
   'staged-plans',
   'tables-below',
+  'together-model',
   'token-matrix',
   'unchanged-rows',
   'update-model',
+  'upload-json',
   'upload-model',
   'values-as-postgresql',
   'widen-model',
@@ -267,28 +281,10 @@ const ofValues = [
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
-interface Run {
-  /** The version of PostgreSQL. */
-  version: number;
-  /** The mode of a PgBouncer before it. */
-  pooler?: PoolMode;
-  files: string[];
-}
+const oldestVersion = 15;
 
-/**
- * One run serves for a version and for a mode of PgBouncer, because a test which passes with both together passes with each of them. The
- * names in the output say both, and a failure can be repeated with either.
- */
-const runs: Run[] = [
-  { version: 15, pooler: 'transaction', files: allExcept([...independent, ...ofValues, ...ofDeaths]) },
-  { version: 15, files: [...filesNamed(ofValues), ...withoutService] },
-  { version: 16, pooler: 'session', files: [...new Set(filesNamed([...ofSessions, ...ofVersions]))] },
-  { version: 17, files: [...filesNamed(ofVersions), ...withoutService] },
-];
-
-for (const { version, pooler, files } of runs) {
-  const name = `PostgreSQL ${version}${pooler ? ` and PgBouncer in ${pooler} mode` : ''}`;
-  test(`the tests pass with ${name}`, { timeout: timeoutMs }, async (t) => {
+for (const version of [oldestVersion, 16, 17]) {
+  test(`the tests pass with PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
     let programs: Binaries;
     try {
       programs = await findPrograms(version);
@@ -296,17 +292,25 @@ for (const { version, pooler, files } of runs) {
       t.skip((error as Error).message);
       return;
     }
-    if (pooler && findPgBouncer() === undefined) {
-      t.skip('this machine has no pgbouncer');
-      return;
-    }
     const server = await startThrowAwayServer(programs);
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
-      await runTests(t, name, { ...environment, ...(pooler && { TEST_POOLER: pooler }) }, files);
+      const files =
+        version === oldestVersion ? allExcept([...independent, ...ofDeaths]) : filesNamed(ofVersions);
+      await runTests(t, `PostgreSQL ${version}`, environment, [...files, ...withoutService]);
     } finally {
       await server.stop();
     }
+  });
+}
+
+for (const [mode, files] of [
+  ['session', filesNamed(ofSessions)],
+  ['transaction', allExcept([...independent, ...ofValues, ...ofDeaths])],
+] as const) {
+  const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
+  test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
+    await runTests(t, `PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, files);
   });
 }
 
