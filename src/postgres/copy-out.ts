@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ClientBase, Connection, Submittable } from 'pg';
-import type { DriverConnection } from './driver-internals.ts';
+import { type DriverConnection, GuardedClient } from './driver-internals.ts';
 
 export interface CopyReader {
   /** Settles when PostgreSQL has ended the COPY: with the number of rows, or with its error. */
@@ -16,9 +16,10 @@ export interface CopyReader {
 
 export interface CopyOutOptions {
   /**
-   * Gets each message of the COPY, which is a row. The first one may be a header. The bytes of a short row are valid only during the call. It must not throw.
+   * Gets each message of the COPY, which is a row, or the parts of a long one. The first one may be a header. The bytes are valid only during the call. It
+   * must not throw.
    */
-  onRow: (row: Buffer) => void;
+  onRow: (part: Buffer, isLast: boolean) => void;
   /** How long PostgreSQL may send nothing while rows are wanted; 0: no limit. A limit for the whole statement would also count the time in which a client reads. */
   idleMs: number;
   onIdle: () => void;
@@ -29,7 +30,7 @@ export interface CopyOutOptions {
  * reading until it has ended.
  */
 export function copyTo(client: ClientBase, sql: string, options: CopyOutOptions): CopyReader {
-  const copy = new CopyOut(sql, options);
+  const copy = new CopyOut(sql, client instanceof GuardedClient ? client : undefined, options);
   client.query(copy);
   return copy;
 }
@@ -37,6 +38,7 @@ export function copyTo(client: ClientBase, sql: string, options: CopyOutOptions)
 class CopyOut implements CopyReader, Submittable {
   readonly ended: Promise<number>;
   readonly #sql: string;
+  readonly #client: GuardedClient | undefined;
   readonly #onRow: CopyOutOptions['onRow'];
   readonly #finished = Promise.withResolvers<number>();
   readonly #timer: NodeJS.Timeout | undefined;
@@ -45,8 +47,9 @@ class CopyOut implements CopyReader, Submittable {
   #hasReceived = false;
   #rowCount = 0;
 
-  constructor(sql: string, { onRow, idleMs, onIdle }: CopyOutOptions) {
+  constructor(sql: string, client: GuardedClient | undefined, { onRow, idleMs, onIdle }: CopyOutOptions) {
     this.#sql = sql;
+    this.#client = client;
     this.#onRow = onRow;
     this.ended = this.#finished.promise;
     // The reader awaits it later. Without a handler here the process would end before that.
@@ -75,12 +78,12 @@ class CopyOut implements CopyReader, Submittable {
 
   submit(connection: Connection): void {
     this.#socket = connection.stream as Socket;
+    if (this.#client) this.#client.takeLongRow = (part, isLast) => this.#take(part, isLast);
     (connection as DriverConnection).query(this.#sql);
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }): void {
-    this.#hasReceived = true;
-    this.#onRow(chunk);
+    this.#take(chunk, true);
   }
 
   handleCommandComplete({ text }: { text: string }): void {
@@ -102,9 +105,15 @@ class CopyOut implements CopyReader, Submittable {
     this.#finished.reject(error);
   }
 
+  #take(part: Buffer, isLast: boolean): void {
+    this.#hasReceived = true;
+    this.#onRow(part, isLast);
+  }
+
   /** The socket must not stay paused, because the connection is used again. */
   #end(): void {
     clearInterval(this.#timer);
+    if (this.#client) this.#client.takeLongRow = undefined;
     this.resume();
   }
 }

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { cutError } from './cut-errors.ts';
-import { MessageGuard } from './server-messages.ts';
+import { MessageGuard, type TakePart } from './server-messages.ts';
 
 export interface DriverClient {
   /**
@@ -78,6 +78,11 @@ export class GuardedClient extends pg.Client {
   /** Notes the bytes of a message, or of rows of a COPY. */
   noteSent(bytes: number): void {
     if (bytes > this.#longestSentBytes) this.#longestSentBytes = bytes;
+  }
+
+  /** Sets what takes the long rows of a COPY while they arrive; undefined: pg gets each one as a whole. */
+  set takeLongRow(take: TakePart | undefined) {
+    this.#received.takeRow = take;
   }
 
   /** The length in bytes of the longest message or row that was sent or received. */

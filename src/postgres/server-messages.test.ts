@@ -58,6 +58,31 @@ test('a long message is passed on alone and as a whole, and what is before and a
   }
 });
 
+test('the content of a long row of a COPY is taken in parts, between the messages before and after it', () => {
+  const row = (bodyBytes: number, fill: string) =>
+    Buffer.concat([header('d', bodyBytes + 4), Buffer.alloc(bodyBytes, fill)]);
+  const [first, second, short] = [row(2_000_000, 'ab'), row(700_000, 'cd'), row(5, 'e')];
+  const all = Buffer.concat([short, first, second, message(900_000), short]);
+  const content = (bytes: Buffer) => bytes.subarray(5);
+  const expected = Buffer.concat([short, content(first), content(second), message(900_000), short]);
+  for (const chunkBytes of [61, 4096, 65_536]) {
+    const guard = new MessageGuard();
+    const taken: Buffer[] = [];
+    let ends = 0;
+    let longest = 0;
+    guard.takeRow = (part, isLast) => {
+      taken.push(Buffer.from(part));
+      if (isLast) ends++;
+      longest = Math.max(longest, part.length);
+    };
+    for (let at = 0; at < all.length; at += chunkBytes)
+      guard.receive(all.subarray(at, at + chunkBytes), (bytes) => taken.push(bytes));
+    assert.ok(Buffer.concat(taken).equals(expected));
+    assert.equal(ends, 2);
+    assert.ok(longest <= chunkBytes + 4);
+  }
+});
+
 test('nothing of the body of a message that is too long is passed on, wherever a chunk ends', () => {
   const lengths = fc.constantFrom(0, 3, maxMessageBytes + 1, 0xffff_ffff);
   fc.assert(

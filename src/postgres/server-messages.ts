@@ -20,12 +20,13 @@ const headerBytes = 5;
 const minLength = 4;
 
 /**
- * If this many bytes of a message are missing, it is collected here in a buffer of its length. pg would double its buffer again and again, and need up
- * to three times the bytes meanwhile. No other message shares the buffer, and pg does not write into it.
+ * If this many bytes of a message are missing, it is collected here in a buffer of its length, or its parts are taken. pg would double its buffer again
+ * and again, and need up to three times the bytes meanwhile.
  */
 const longBytes = 512 * 1024;
 
 const errorResponse = 'E'.charCodeAt(0);
+const copyData = 'd'.charCodeAt(0);
 
 /** Reports that PostgreSQL sent a message over `maxMessageBytes`, so that the connection was closed. */
 export class MessageTooLong extends Error {
@@ -63,19 +64,25 @@ export function messageTooLong({ type }: MessageTooLong): AppError {
 /** Reports that a message cannot be read or that a listener threw, so that the connection was closed. */
 export class UnreadableMessage extends Error {}
 
+/** Takes a part of a message. */
+export type TakePart = (part: Buffer, isLast: boolean) => void;
+
+const noBytes = Buffer.alloc(0);
+
 /** Receives the chunks of a connection before pg does. */
 export class MessageGuard {
+  /** Takes the long rows of a COPY while they arrive, so that nothing holds a whole one; undefined: pg gets them. */
+  takeRow: TakePart | undefined;
   /** The length of the longest message so far, in bytes. */
   longestBytes = 0;
   /** The number of bytes of the current message that have not arrived yet. */
   #missingBytes = 0;
   /** The beginning of a header whose end has not arrived yet. */
-  readonly #header = Buffer.alloc(headerBytes);
-  #headerLength = 0;
-  /** The place in the chunk where its last message begins, or the end of its header if that began in an earlier chunk. */
+  #header: Buffer = noBytes;
+  /** The place in the chunk where its last message begins. */
   #start = 0;
-  /** A long message of which a part has arrived. */
-  #long: { bytes: Buffer; length: number } | undefined;
+  /** Takes the rest of a long message of which a part has arrived. */
+  #takeLong: TakePart | undefined;
   #failure: MessageTooLong | UnreadableMessage | undefined;
 
   /**
@@ -85,72 +92,75 @@ export class MessageGuard {
    */
   receive(chunk: Buffer, passOn: (chunk: Buffer) => void): Error | undefined {
     if (this.#failure !== undefined) return undefined;
-    const end = this.#walk(chunk);
+    const bytes = this.#header.length === 0 ? chunk : Buffer.concat([this.#header, chunk]);
+    this.#header = noBytes;
     try {
-      // The messages before the bad one are passed on, because they answer statements that have ended.
-      this.#collect(chunk.subarray(0, end), passOn);
+      const from = this.#continueLong(bytes);
+      // The messages before a bad one are passed on, because they answer statements that have ended.
+      const end = this.#walk(bytes, from);
+      const isLong = this.#missingBytes >= longBytes && this.#takeLong === undefined;
+      const to = isLong ? this.#start : end;
+      if (to > from) passOn(bytes.subarray(from, to));
+      if (isLong) this.#beginLong(bytes.subarray(to), passOn);
     } catch (error) {
       this.#failure = new UnreadableMessage('A message of PostgreSQL cannot be processed', { cause: error });
     }
     return this.#failure;
   }
 
-  /** Passes the bytes on, and those of a long message when all have arrived. */
-  #collect(bytes: Buffer, passOn: (chunk: Buffer) => void): void {
-    let from = 0;
-    if (this.#long !== undefined) {
-      const { bytes: whole, length } = this.#long;
-      from = bytes.copy(whole, length);
-      this.#long.length += from;
-      if (this.#long.length < whole.length) return;
-      this.#long = undefined;
-      passOn(whole);
+  #beginLong(part: Buffer, passOn: (chunk: Buffer) => void): void {
+    if (this.takeRow !== undefined && part[0] === copyData) {
+      this.#takeLong = this.takeRow;
+      this.takeRow(part.subarray(headerBytes), false);
+      return;
     }
-    const isLong = this.#missingBytes >= longBytes && this.#failure === undefined;
-    const to = isLong ? this.#start : bytes.length;
-    if (to > from) passOn(bytes.subarray(from, to));
-    if (!isLong) return;
-    const length = bytes.length - to;
-    this.#long = { bytes: Buffer.allocUnsafeSlow(length + this.#missingBytes), length };
-    bytes.copy(this.#long.bytes, 0, to);
+    const whole = Buffer.allocUnsafeSlow(part.length + this.#missingBytes);
+    let length = part.copy(whole);
+    this.#takeLong = (next, isLast) => {
+      length += next.copy(whole, length);
+      if (isLast) passOn(whole);
+    };
   }
 
-  /** Reads the headers in a chunk. Returns the start of the first message whose length is wrong, or the end of the chunk. */
-  #walk(chunk: Buffer): number {
-    let at = 0;
+  /** Returns the place where the long message ends; 0: there is none. */
+  #continueLong(bytes: Buffer): number {
+    const take = this.#takeLong;
+    if (take === undefined) return 0;
+    const end = Math.min(this.#missingBytes, bytes.length);
+    this.#missingBytes -= end;
+    const isLast = this.#missingBytes === 0;
+    if (isLast) this.#takeLong = undefined;
+    take(bytes.subarray(0, end), isLast);
+    return end;
+  }
+
+  /** Reads the headers in a chunk. Returns the start of the first message whose length is wrong or unknown, or the end of the chunk. */
+  #walk(bytes: Buffer, from: number): number {
+    let at = from;
     for (;;) {
-      if (this.#missingBytes > chunk.length - at) {
-        this.#missingBytes -= chunk.length - at;
-        return chunk.length;
+      if (this.#missingBytes > bytes.length - at) {
+        this.#missingBytes -= bytes.length - at;
+        return bytes.length;
       }
       at += this.#missingBytes;
       this.#missingBytes = 0;
-      const start = at;
-      let header = chunk;
-      let headerAt = at;
-      if (this.#headerLength > 0 || chunk.length - at < headerBytes) {
-        const taken = chunk.copy(this.#header, this.#headerLength, at);
-        at += taken;
-        this.#headerLength += taken;
-        if (this.#headerLength < headerBytes) return chunk.length;
-        this.#headerLength = 0;
-        header = this.#header;
-        headerAt = 0;
-      } else {
-        at += headerBytes;
+      if (bytes.length - at < headerBytes) {
+        this.#header = Buffer.from(bytes.subarray(at));
+        return at;
       }
-      const bytes = header.readUInt32BE(headerAt + 1);
-      if (bytes < minLength) {
-        this.#failure = new UnreadableMessage(`PostgreSQL sent a message with the length ${bytes}`);
-        return start;
+      const length = bytes.readUInt32BE(at + 1);
+      if (length < minLength) {
+        this.#failure = new UnreadableMessage(`PostgreSQL sent a message with the length ${length}`);
+        return at;
       }
-      if (bytes > maxMessageBytes) {
-        this.#failure = new MessageTooLong(header[headerAt]!, bytes);
-        return start;
+      if (length > maxMessageBytes) {
+        this.#failure = new MessageTooLong(bytes[at]!, length);
+        return at;
       }
-      if (bytes > this.longestBytes) this.longestBytes = bytes;
-      this.#missingBytes = bytes - minLength;
-      this.#start = header === chunk ? start : at;
+      if (length > this.longestBytes) this.longestBytes = length;
+      this.#missingBytes = length - minLength;
+      this.#start = at;
+      at += headerBytes;
     }
   }
 }

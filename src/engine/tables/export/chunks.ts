@@ -1,15 +1,8 @@
 /** Collects encoded rows into chunks of about the same length. */
 
 const chunkBytes = 128 * 1024;
-/** A row of this length is a chunk without being copied. It is a message of PostgreSQL with a buffer of its own (postgres/server-messages.ts). */
+/** Bytes of this length are a chunk without being copied. */
 const longBytes = 1024 * 1024;
-/** The header of a message and of its value. */
-const headerBytes = 64;
-
-/** Gives the memory of a long chunk back at once, not when it is collected. Nothing may use the chunk any more. */
-export function freeChunk({ buffer, length }: Buffer): void {
-  if (length >= longBytes && buffer.byteLength - length <= headerBytes) (buffer as ArrayBuffer).transfer(0);
-}
 
 export class Chunks {
   /** The current chunk. A writer calls `reserve`, writes at `length` and moves `length` forward. */
@@ -27,6 +20,7 @@ export class Chunks {
     this.flush(Math.max(count, chunkBytes));
   }
 
+  /** Appends bytes. Long ones must not change any more. */
   append(source: Buffer): void {
     if (source.length >= longBytes) {
       this.flush();

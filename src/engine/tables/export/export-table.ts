@@ -74,7 +74,7 @@ export async function exportTable(
 }
 
 function writerOf(format: ExportFormat, columns: RowColumn[]): RowWriter {
-  if (format === 'csv') return { row: (message, out) => out.append(message) };
+  if (format === 'csv') return { row: (part, out) => out.append(part) };
   if (format === 'xlsx') return new SheetRows(columns);
   return format === 'ndjson' ? jsonLines() : jsonDocument();
 }

@@ -20,14 +20,14 @@ const lineEnd = Buffer.from('\n');
 export function jsonLines(): RowWriter {
   const read = valueReader();
   return {
-    row(message, out) {
-      const json = read(message);
+    row(part, out, isLast) {
+      const json = read(part, isLast);
       if (json === undefined) return;
       // Only values of the type `json` have line breaks: between their tokens, because a string in JSON has none.
       replaceAll(json, LF, SPACE);
       replaceAll(json, CR, SPACE);
       out.append(json);
-      out.append(lineEnd);
+      if (isLast) out.append(lineEnd);
     },
   };
 }
@@ -35,25 +35,27 @@ export function jsonLines(): RowWriter {
 export function jsonDocument(): RowWriter {
   const read = valueReader();
   let separator = firstRow;
+  let isInRow = false;
   return {
     begin: (out) => out.append(beginning),
-    row(message, out) {
-      const json = read(message);
+    row(part, out, isLast) {
+      const json = read(part, isLast);
       if (json === undefined) return;
-      out.append(separator);
+      if (!isInRow) out.append(separator);
       out.append(json);
       separator = nextRow;
+      isInRow = !isLast;
     },
     end: (out: Chunks) => out.append(ending),
   };
 }
 
-/** Returns a function that takes each message of the COPY, in their order, and returns the value of its row; undefined: the message ends the rows. */
-function valueReader(): (message: Buffer) => Buffer | undefined {
+/** Returns a function that takes the parts of all messages and returns what they have of the value of a row; undefined: nothing, or the message ends the rows. */
+function valueReader(): (part: Buffer, isLast: boolean) => Buffer | undefined {
   let start = headerBytes + fieldBytes;
-  return (message) => {
-    const value = message.length < start ? undefined : message.subarray(start);
-    start = fieldBytes;
+  return (part, isLast) => {
+    const value = part.length < start ? undefined : part.subarray(start);
+    start = isLast ? fieldBytes : Math.max(0, start - part.length);
     return value;
   };
 }

@@ -1,14 +1,14 @@
 /** Turns the rows of a COPY into the bytes of a file, at the pace of the reader and in bounded memory. */
 import type { ClientBase } from 'pg';
 import { type CopyReader, copyTo } from '../../../postgres/copy-out.ts';
-import { Chunks, freeChunk } from './chunks.ts';
+import { Chunks } from './chunks.ts';
 
 /** Writes the rows of a COPY in a file format. It may throw, for example if the format cannot have a value. */
 export interface RowWriter {
   /** Writes what is before the rows. */
   begin?(out: Chunks): void;
-  /** @param message a message of the COPY */
-  row(message: Buffer, out: Chunks): void;
+  /** @param part a message of the COPY, or a part of a long one */
+  row(part: Buffer, out: Chunks, isLast: boolean): void;
   /** Writes what is after the rows. */
   end?(out: Chunks): void;
 }
@@ -36,7 +36,7 @@ export class RowStream {
   constructor(client: ClientBase, sql: string, writer: RowWriter, watch: RowWatch) {
     this.#writer = writer;
     writer.begin?.(this.#out);
-    this.#copy = copyTo(client, sql, { onRow: (row) => this.#write(row), ...watch });
+    this.#copy = copyTo(client, sql, { onRow: (part, isLast) => this.#write(part, isLast), ...watch });
     this.#settled = this.#copy.ended
       .then((rowCount) => {
         this.rowCount = rowCount;
@@ -48,14 +48,12 @@ export class RowStream {
       });
   }
 
-  /** Yields the bytes. A chunk is valid only until the next one is requested. Throws PostgreSQL's error or that of the writer. */
+  /** Yields the bytes. Throws PostgreSQL's error or that of the writer. */
   async *chunks(): AsyncGenerator<Buffer> {
     for (;;) {
       const chunk = this.#out.take();
-      if (chunk !== undefined) {
-        yield chunk;
-        freeChunk(chunk);
-      } else if (this.#failure !== undefined) throw this.#failure;
+      if (chunk !== undefined) yield chunk;
+      else if (this.#failure !== undefined) throw this.#failure;
       else if (this.hasEnded) break;
       else await this.#more();
     }
@@ -78,10 +76,10 @@ export class RowStream {
     return promise;
   }
 
-  #write(row: Buffer): void {
+  #write(part: Buffer, isLast: boolean): void {
     if (this.#isClosed || this.#failure !== undefined) return;
     try {
-      this.#writer.row(row, this.#out);
+      this.#writer.row(part, this.#out, isLast);
     } catch (error) {
       this.#fail(error);
     }

@@ -13,7 +13,6 @@ import { type ReadingPace, slowestPace } from '../wire/unread-answers.ts';
 export interface SentFile {
   contentType: string;
   fileName: string;
-  /** A chunk of at least 64 KiB may change when the next one is requested. The kernel has it then. */
   bytes: AsyncIterable<Buffer>;
 }
 
