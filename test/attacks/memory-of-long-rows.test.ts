@@ -155,4 +155,35 @@ suite('a client that does not end a long row', () => {
     assert(!isAnswered);
     socket.destroy();
   });
+
+  test('a client that does not read the rows with its corrections lets its other long rows wait', async () => {
+    /** Asks for all rows as a file, and reads none of it. */
+    async function ask(subject: string): Promise<Socket> {
+      const body = longRow(6_000_000);
+      const head = [
+        'POST /api/v1/inspect/json HTTP/1.1',
+        'Host: test',
+        'Accept: application/x-ndjson',
+        'Content-Type: application/json',
+        'Connection: close',
+        `Authorization: Bearer ${await service.token({ subject })}`,
+        `Content-Length: ${body.length}`,
+      ];
+      const socket = await openSocket(service.url);
+      socket.on('error', () => {});
+      socket.pause();
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+      return socket;
+    }
+    const first = await ask('unread');
+    await untilCount('running', 1);
+    const second = await ask('unread');
+    await untilCount('waiting', 1);
+    first.destroy();
+    await untilCount('waiting', 0);
+    let bytes = 0;
+    for await (const chunk of second) bytes += chunk.length;
+    assert.ok(bytes > 18_000_000, String(bytes));
+    await untilCount('running', 0);
+  });
 });

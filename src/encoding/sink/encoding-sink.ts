@@ -88,7 +88,7 @@ const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
 /** A longer row needs a place (`enterLongRow`). */
-const longRowBytes = 8 * 1024 * 1024;
+export const longRowBytes = 8 * 1024 * 1024;
 /** How much larger than a value its buffer may become, because some encoders reserve more bytes than they need. */
 const reservedBytes = 32 * 1024 * 1024;
 

@@ -1,10 +1,13 @@
 /**
  * Writes all rows of an input as a text file, each cell as it was sent or corrected. The rows are read twice, because a file begins with the
- * names of all columns, and because an error of the rows must be known before the first byte.
+ * names of all columns, and because an error of the rows must be known before the first byte. The client decides how long a row is in memory, so a long one
+ * needs a place.
  */
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
+import { type EnterLongRow, longRowBytes } from '../../../encoding/sink/encoding-sink.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import type { LoadContext } from '../request/load-request.ts';
 import { CsvFit, type CsvNotation, requireCsvFit } from './csv-fit.ts';
 import { textFile } from './rows-file.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
@@ -14,12 +17,14 @@ import { pieceBytes, SentRowWriter } from './sent-rows.ts';
  * Returns the bytes of the file.
  *
  * @param notation how the request reads texts; undefined: the file is NDJSON
+ * @param enterLongRow waits for a place for a long row, and returns a function that gives it back. If the file ends early, the caller gives it back
  * @throws AppError `invalid-data` if a row is no object; `invalid-parameter` if CSV cannot give back a value; what the input throws
  */
 export async function allRows(
   input: LoadInput,
   notation: CsvNotation | undefined,
   signal: AbortSignal,
+  enterLongRow: NonNullable<LoadContext['enterLongRow']>,
 ): Promise<AsyncGenerator<Buffer>> {
   const found = await withSecondReading(async () => {
     const fit = notation && new CsvFit(notation, input.reading?.format ?? 'json');
@@ -32,16 +37,24 @@ export async function allRows(
   const names = columns.map((column) => found.names[column]!);
   const { delimiter, quoted } = input.reading ?? {};
   const table = { names, columns, delimiter, quoted, notation, hasReasons: false };
-  return textFile(table, piecesOf(input, signal), notation ? 'csv' : 'ndjson');
+  return textFile(
+    table,
+    piecesOf(input, signal, () => enterLongRow(signal)),
+    notation ? 'csv' : 'ndjson',
+  );
 }
 
-async function* piecesOf(input: LoadInput, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* piecesOf(
+  input: LoadInput,
+  signal: AbortSignal,
+  enterLongRow: EnterLongRow,
+): AsyncGenerator<Buffer> {
   const { readable, writable } = new TransformStream<Buffer, Buffer>();
   const writer = writable.getWriter();
   const stop = () => writer.abort(signal.reason).catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
   const write = async (): Promise<void> => {
-    const sink = new AllRowsSink((piece) => writer.write(piece));
+    const sink = new AllRowsSink((piece) => writer.write(piece), undefined, enterLongRow);
     await input.read(sink, signal);
     await sink.finish();
     await writer.close();
@@ -52,13 +65,21 @@ async function* piecesOf(input: LoadInput, signal: AbortSignal): AsyncGenerator<
 
 class AllRowsSink extends SentCellSink {
   readonly #write: ((piece: Buffer) => Promise<void>) | undefined;
+  readonly #enterLongRow: EnterLongRow | undefined;
   readonly #rows = new SentRowWriter();
   #row = 0;
+  /** Gives the place of a long row back. */
+  #leave: (() => void) | undefined;
 
   /** @param write undefined: only the names of the columns and what `fit` finds are wanted */
-  constructor(write: ((piece: Buffer) => Promise<void>) | undefined, fit?: CsvFit) {
+  constructor(
+    write: ((piece: Buffer) => Promise<void>) | undefined,
+    fit?: CsvFit,
+    enterLongRow?: EnterLongRow,
+  ) {
     super(fit);
     this.#write = write;
+    this.#enterLongRow = enterLongRow;
     this.isTaken = write !== undefined || fit !== undefined;
   }
 
@@ -82,12 +103,28 @@ class AllRowsSink extends SentCellSink {
   }
 
   drain(): Promise<void> | undefined {
-    return this.#rows.complete < pieceBytes ? undefined : this.#write!(this.#rows.take());
+    if (this.#rows.complete >= pieceBytes) return this.#send();
+    const isLong = this.#rows.rowBytes > longRowBytes && this.#leave === undefined;
+    return isLong ? this.#beginLongRow() : undefined;
   }
 
   async finish(): Promise<void> {
-    if (this.#rows.complete > 0) await this.#write!(this.#rows.take());
+    if (this.#rows.complete > 0) await this.#send();
+  }
+
+  async #beginLongRow(): Promise<void> {
+    this.#leave = await this.#enterLongRow!();
+  }
+
+  async #send(): Promise<void> {
+    await this.#write!(this.#rows.take());
+    if (this.#leave === undefined) return;
+    // The next piece is taken when the client has the rows of this one.
+    await this.#write!(noRows);
+    this.#leave();
+    this.#leave = undefined;
   }
 }
 
 const noReason = Buffer.alloc(0);
+const noRows = Buffer.alloc(0);

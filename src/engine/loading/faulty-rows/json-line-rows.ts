@@ -7,16 +7,24 @@ import { REPEATED, type SentRowReader, type WrittenTable } from './sent-rows.ts'
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** A row is written in parts of this length, so that the text of a whole long row is not in memory, too. */
+const maxTextLength = 64 * 1024;
+
 export function jsonLineRows({ names, columns, hasReasons }: WrittenTable): RowsWriter {
   const keys = new Map(columns.map((column, index) => [column, `${JSON.stringify(names[index])}:`]));
   return {
     begin() {},
     row(row, out) {
-      const members: string[] = [];
-      for (let cell = 0; cell < row.count; cell++)
-        members.push(keys.get(row.columns[cell]!) + jsonOf(row, cell));
-      if (hasReasons) members.push(`${JSON.stringify(problemColumn)}:${JSON.stringify(row.reason)}`);
-      out.append(Buffer.from(`{${members.join(',')}}\n`));
+      let text = '{';
+      for (let cell = 0; cell < row.count; cell++) {
+        text += `${cell > 0 ? ',' : ''}${keys.get(row.columns[cell]!)}${jsonOf(row, cell)}`;
+        if (text.length < maxTextLength) continue;
+        out.append(Buffer.from(text));
+        text = '';
+      }
+      if (hasReasons)
+        text += `${row.count > 0 ? ',' : ''}${JSON.stringify(problemColumn)}:${JSON.stringify(row.reason)}`;
+      out.append(Buffer.from(`${text}}\n`));
     },
     end() {},
   };

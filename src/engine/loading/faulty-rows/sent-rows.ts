@@ -46,11 +46,16 @@ export interface SentTable extends WrittenTable {
   longestValue: number;
 }
 
+/** Rows of this length are not copied. */
+const longBytes = 1024 * 1024;
+
+const noLimit = {
+  maxBytes: Number.POSITIVE_INFINITY,
+  exceeded: () => new RangeError('the rows have no limit'),
+};
+
 export class SentRowWriter {
-  readonly #bytes = new GrowableBytes({
-    maxBytes: Number.POSITIVE_INFINITY,
-    exceeded: () => new RangeError('the rows have no limit'),
-  });
+  #bytes = new GrowableBytes(noLimit);
   readonly #word = Buffer.alloc(wordBytes);
   /** The length of the complete rows. */
   complete = 0;
@@ -88,6 +93,11 @@ export class SentRowWriter {
   /** Removes the complete rows and returns them. */
   take(): Buffer {
     const { bytes, length } = this.#bytes;
+    if (length > longBytes && length === this.complete) {
+      this.#bytes = new GrowableBytes(noLimit);
+      this.complete = 0;
+      return bytes.subarray(0, length);
+    }
     const taken = Buffer.from(bytes.subarray(0, this.complete));
     bytes.copyWithin(0, this.complete, length);
     this.#bytes.length = this.rowBytes;

@@ -22,7 +22,7 @@ export interface Lines {
   largeCreates: WaitingLine;
   /** The line for bodies that are held in memory while they arrive (held-body.ts). */
   bodies: WaitingLine;
-  /** The line for uploads in a row that takes much memory. They keep their place in another line meanwhile. */
+  /** The line for uploads and repaired files in a row that takes much memory. They keep their place in another line meanwhile. */
   longRows: WaitingLine;
   describes: WaitingLine;
   /** The line for exports, which have connections of their own. */

@@ -199,7 +199,8 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         withSpreadsheet(context, sent, reading, async (opened) => {
           if (isFile) {
             const input = withCorrections(spreadsheetInput(opened, undefined, true), opened.patch);
-            return sendRepaired(reply, input, csvNotationOf(query), opened.fileName, signal);
+            const file = { lines: context.lines, caller, signal, sentName: opened.fileName };
+            return sendRepaired(reply, input, csvNotationOf(query), file);
           }
           if (opened.patch !== undefined) {
             const detail = 'Corrections are for uploads, and for all rows as a file (Accept: text/csv).';

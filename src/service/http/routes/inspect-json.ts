@@ -118,6 +118,7 @@ const documentation = {
 export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
   const isKnown = (name: string) => Object.hasOwn(Query.properties, name);
+  const { lines } = context;
   const { limits } = context.config;
   app.post('/api/v1/inspect/json', { schema: documentation }, async (request, reply) => {
     const asked = await sentQueryOf(request, reply, context, isKnown);
@@ -133,14 +134,14 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
       asked.admitted ?? (await admitRequest(request, reply, context, undefined));
     requireScope(grants, 'table:load');
     const isFile = acceptedFormat(request.headers.accept) === 'ndjson';
-    return context.lines.uploads.use({ caller }, signal, async () => {
+    return lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       const chunks = bodyOfRequest(request, context, grants).chunks(context.stopping);
       try {
         if (isFile) {
           const input = correctedRows(jsonInput(chunks, spool, jsonLimitsOf(limits), form), form);
           await input.open();
-          return await sendRepaired(reply, input, undefined, '', signal);
+          return await sendRepaired(reply, input, undefined, { lines, caller, signal, sentName: '' });
         }
         for await (const chunk of chunks) await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(
