@@ -87,9 +87,9 @@ export const ownBytesIn = (tree: string) => `
       SELECT coalesce(sum((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + (m[4]::int & 127) * 16777216::int8), 0)
       FROM pg_catalog.regexp_matches(${tree}, ':constvalue 4 \\[ (-?\\d+) (-?\\d+) (-?\\d+) (-?\\d+) [-\\d ]*\\]\\} \\{CONST :consttype 16 ', 'g') AS m) ELSE 0 END END`;
 
-/** Returns SQL for how often the expression has the column. @param tree SQL of the text of a `pg_node_tree` @param column SQL of its number */
-export const timesIn = (tree: string, column: string) =>
-  `pg_catalog.regexp_count(${tree}, '\\{VAR :varno 1 :varattno ' || ${column} || ' ')`;
+/** Returns a query of the numbers of the columns in the expression, one row each time that it has a column. @param tree SQL of the text of a `pg_node_tree` */
+export const columnsIn = (tree: string) =>
+  `SELECT m[1]::int FROM pg_catalog.regexp_matches(${tree}, '\\{VAR :varno 1 :varattno (\\d+) ', 'g') AS m`;
 
 /**
  * Returns SQL for how often the expression makes the parts of a `jsonb` from its columns. `->` and `#>` make none, and are left out by the identifiers of

@@ -10,12 +10,12 @@ import type { ColumnType, InputFunction, LoadColumn } from '../../../encoding/co
 import {
   callsFunctions,
   callsOneOf,
+  columnsIn,
   copiesIn,
   isShortExpression,
   jsonCopiesIn,
   mostCopies,
   ownBytesIn,
-  timesIn,
   treeBytes,
 } from '../../../postgres/expression-trees.ts';
 import { readInCallersPath } from '../../../postgres/search-path.ts';
@@ -104,21 +104,17 @@ const ownEquality = (type: string) => `(
 const typesWithLength = `'varchar'::regtype, 'bpchar'::regtype, 'bit'::regtype, 'varbit'::regtype`;
 /** The largest modifier of such a type whose generated values PostgreSQL may gather by the thousand. */
 const mostShortGenerated = 1024;
-/** Returns SQL for whether such an index contains the column of variable length, or may. @param condition about `i` in `pg_index` and `x` in `pg_class` */
-const isIndexed = (condition: string) => `(attlen = -1 AND EXISTS (
-    SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
-    WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey) OR EXISTS (
-        SELECT FROM pg_attribute g WHERE g.attrelid = i.indrelid AND g.attnum = ANY (i.indkey) AND g.attgenerated <> ''))
-      AND ${condition}))`;
+/** Returns SQL for whether an index of which this is true contains the column of variable length, or may. */
+const isIndexed = (fact: string) =>
+  `(attlen = -1 AND EXISTS (SELECT FROM indexed x WHERE x.${fact} AND (x.is_computed OR attnum = ANY (x.keys))))`;
 
 /** Returns SQL for whether an expression of which this is true may read the column. */
 const mayReach = (fact: string) => `(attlen = -1 AND (SELECT coalesce(bool_or(${fact}), false) FROM trees))`;
 
-/** SQL for whether the expression `e` may read the column, also as a part of a generated column. */
-const mayRead =
-  '(attnum = ANY (e.columns) OR EXISTS (SELECT FROM trees g WHERE g.target = ANY (e.columns) AND attnum = ANY (g.columns)))';
-
-/** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
+/**
+ * The facts about a row of `attributes`. What needs the trees of expressions or the indexes is computed before, once for the table: a table may have
+ * hundreds of each. A default names no column, so that no relation need be given: see describeRelation.
+ */
 const columnFacts = `
   'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
   'collation', (SELECT format('%I.%I', n.nspname, l.collname)
@@ -136,27 +132,18 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
-  'ownBytes', (SELECT e.own_bytes FROM trees e WHERE e.target = attnum AND attgenerated = 's'),
-  'storedCopies', nullif((SELECT coalesce(sum(${timesIn('e.stored', 'attnum')} * CASE WHEN e.target IS NULL THEN 1 ELSE
-      1 + (SELECT count(*) FROM indexed x WHERE e.target = ANY (x.keys || x.columns)) END), 0)
-    FROM trees e WHERE e.stored IS NOT NULL AND attnum = ANY (e.columns))
+  'ownBytes', own.own_bytes,
+  'storedCopies', nullif(coalesce(copied.times, 0)
     + (SELECT coalesce(sum(cardinality(array_positions(x.keys, attnum::int))), 0) FROM indexed x), 0)::float8,
-  'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
-  'isInTrigrams', ${isIndexed(hasTrigrams('i'))} OR ${mayReach('compares')},
-  'jsonCopies', CASE WHEN attlen = -1 THEN (SELECT coalesce(sum(CASE WHEN atttypid IN (25, 1042, 1043) THEN e.json_of_texts ELSE e.json_copies END), 0) FROM trees e WHERE ${mayRead}) ELSE 0 END::float8,
-  'isSplit', ${mayReach('splits')},
-  'isListed', ${mayReach('lists')}, 'copies', CASE WHEN attlen = -1 THEN (
-    -- A generated column may be that much longer.
-    SELECT coalesce(sum(e.copies * CASE WHEN attnum = ANY (e.columns) THEN 1 ELSE ${mostCopies} END), 0) FROM trees e
-    WHERE ${mayRead}) ELSE 0 END::float8,
+  'isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('is_gin')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
+  'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
+    ELSE coalesce(readers.json_copies, 0) END::float8,
+  'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
+  'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
-  'generatedFrom', CASE WHEN attgenerated <> '' THEN (
-    SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
-    WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
-      SELECT FROM pg_depend d JOIN pg_attrdef f ON f.oid = d.objid
-      WHERE f.adrelid = attributes.attrelid AND f.adnum = attributes.attnum AND d.classid = 'pg_attrdef'::regclass
-        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
+  'generatedFrom', (SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
+    WHERE source.attrelid = attributes.attrelid AND source.attnum = ANY (own.columns)),
   'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END`;
 
 /** SQL of the `TypeFacts` of a type. The query has the type as `t`. */
@@ -174,6 +161,49 @@ const typeFacts = `
 ${nodeOf('t', 'reached.typmod')},
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
+
+/** Common table expressions about the expressions and indexes of the table, which read each tree once. */
+const expressionsAndIndexes = `-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
+trees AS (
+  SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
+    ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
+    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} END AS own_bytes
+  FROM relation r CROSS JOIN LATERAL (
+    SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, ARRAY(
+      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> d.adnum) AS columns
+    FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+    WHERE d.adrelid = r.oid AND a.attgenerated <> ''
+    UNION ALL SELECT conbin::text, NULL, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT concat(indexprs, indpred), indexprs::text, NULL, ARRAY(
+      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
+        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
+    FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
+-- The columns of the indexes, those that their expressions name, and whether an index has an expression or a generated column.
+indexed AS (
+  SELECT indkey::int2[]::int[] AS keys, ARRAY(
+    SELECT p.refobjsubid FROM pg_depend p WHERE indexprs IS NOT NULL AND p.classid = 'pg_class'::regclass AND p.objid = indexrelid
+      AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> ALL (indkey)) AS columns,
+    0 = ANY (indkey) OR EXISTS (SELECT FROM attributes g WHERE g.attnum = ANY (indkey) AND g.attgenerated <> '') AS is_computed,
+    ${isTextTree('i', 'x')} AS is_text_tree, ${isGin('x')} AS is_gin, ${hasTrigrams('i')} AS has_trigrams
+  FROM relation r JOIN pg_index i ON i.indrelid = r.oid JOIN pg_class x ON x.oid = i.indexrelid),
+-- The columns that each expression reads, itself or as a part of a generated column, which may be that much longer.
+uses AS (
+  SELECT e.number, u.attnum, 1 AS longer FROM trees e, unnest(e.columns) AS u (attnum)
+  UNION ALL SELECT e.number, u.attnum, ${mostCopies} FROM trees e, unnest(e.columns) AS part
+  JOIN trees g ON g.target = part, unnest(g.columns) AS u (attnum)),
+readers AS (
+  SELECT attnum AS of, sum(e.copies * u.longer) AS copies, sum(e.json_of_texts) AS json_of_texts, sum(e.json_copies) AS json_copies
+  FROM (SELECT number, attnum, min(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number)
+  GROUP BY attnum),
+-- How often the rows and their indexes store each column as a part of an expression.
+copied AS (
+  SELECT u.attnum AS of, sum(e.places) AS times
+  FROM (SELECT stored, CASE WHEN target IS NULL THEN 1 ELSE
+      1 + (SELECT count(*) FROM indexed x WHERE target = ANY (x.keys || x.columns)) END AS places
+    FROM trees WHERE stored IS NOT NULL OFFSET 0) e, LATERAL (${columnsIn('e.stored')}) AS u (attnum)
+  GROUP BY u.attnum),`;
 
 /**
  * Reads the facts that a load needs about a table's columns, and about every type that they use: one row of the type
@@ -195,29 +225,7 @@ attributes AS (
       (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = a.atttypid)) END AS tree
   FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
--- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
-trees AS (
-  SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
-    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
-    ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
-    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} END AS own_bytes
-  FROM relation r CROSS JOIN LATERAL (
-    SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, ARRAY(
-      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
-        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> d.adnum) AS columns
-    FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-    WHERE d.adrelid = r.oid AND a.attgenerated <> ''
-    UNION ALL SELECT conbin::text, NULL, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
-    UNION ALL SELECT concat(indexprs, indpred), indexprs::text, NULL, ARRAY(
-      SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
-        AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
-    FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
--- The columns of the indexes, and those that their expressions name.
-indexed AS (
-  SELECT indkey::int2[]::int[] AS keys, ARRAY(
-    SELECT p.refobjsubid FROM pg_depend p WHERE indexprs IS NOT NULL AND p.classid = 'pg_class'::regclass AND p.objid = indexrelid
-      AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> ALL (indkey)) AS columns
-  FROM relation r JOIN pg_index ON indrelid = r.oid),
+${expressionsAndIndexes}
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes
@@ -228,7 +236,8 @@ reached AS (
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   (SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)::float8 AS "indexBytes",
-  (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes) AS columns,
+  (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes
+    LEFT JOIN trees own ON own.target = attnum LEFT JOIN readers ON readers.of = attnum LEFT JOIN copied ON copied.of = attnum) AS columns,
   (SELECT json_agg(json_build_object(${typeFacts})) FROM reached JOIN pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,
     values: [schema, name],
