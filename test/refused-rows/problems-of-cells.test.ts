@@ -1,6 +1,7 @@
 /** Sends a value of each kind that a column does not accept, and compares the code and the text of its problem. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Problem } from '../../src/core/errors.ts';
 import { problemCodes } from '../../src/core/problem-codes.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -124,3 +125,24 @@ test('every code of a problem of a JSON value is tried', () => {
     [],
   );
 });
+
+for (const [action, rows] of [
+  ['update', ['here', '(1,2)']],
+  ['skip', ['(1,2)', 'here']],
+] as const) {
+  test(`a value that only PostgreSQL reads is a problem with on_conflict=${action} also if another row of the upload has the key`, async () => {
+    const table = `doubled_${action}`;
+    await service.rows(`CREATE TABLE ${table} (id integer PRIMARY KEY, v point)`);
+    const upload = (more: string) =>
+      service.post(`/table/${table}/upload/json?if_exists=append&on_conflict=${action}${more}`, {
+        data: rows.map((v) => ({ id: 1, v })),
+      });
+    const refused = await upload('');
+    assert.equal(refused.status, 422, JSON.stringify(refused.body));
+    const faults = refused.body.errors.map(({ row, column, code }: Problem) => [row, column, code]);
+    assert.deepEqual(faults, [[rows.indexOf('here') + 1, 'v', 'invalid-input']]);
+    const leftOut = await upload('&faulty_rows=leave_out');
+    assert.equal(leftOut.status, 200, JSON.stringify(leftOut.body));
+    assert.deepEqual([leftOut.body.load.rows, leftOut.body.load.left_out.length], [1, 1]);
+  });
+}

@@ -20,7 +20,7 @@ import { findInputCheck } from './input-check.ts';
 import * as statements from './merge-statements.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
-import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
+import { analyzeSurplusTable, countSurplusRows, findSurplusRows, readSurplusTexts } from './surplus-rows.ts';
 import { countUnchangedRows, findsUnchanged, findUnchanged, indexUnchangedTable } from './unchanged-rows.ts';
 
 /**
@@ -145,7 +145,7 @@ export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): b
 }
 
 /**
- * Finds the rows that will be moved, and locks the rows that will be updated if several statements update them.
+ * Finds the rows that will be moved, locks the rows that will be updated if several statements update them, and reads the texts of the others.
  *
  * @returns the number of rows whose key exists in the table, if it must be counted
  */
@@ -154,8 +154,9 @@ async function prepareConflicts(
   load: StagedLoad,
   conflict: ConflictRule,
 ): Promise<number | undefined> {
-  const { stored, changesRows, hasRules } = load;
+  const { stored, columns, changesRows, hasRules } = load;
   const staged = await findMoved(client, load, conflict, conflict.shapes.length > 1);
+  if (columns.some(isStagedAsText)) await queryInCallersPath(client, readSurplusTexts(columns));
   // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
   if (conflict.action === 'update' || (!changesRows && !hasRules)) return undefined;
   return readCount(client, statements.countExistingKeys(stored, staged, conflict));

@@ -2,10 +2,12 @@
  * Finds the surplus rows of an upload: rows that another row of the same upload with the same key replaces. Their numbers are
  * in a temporary table.
  */
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../../postgres/callers-statement.ts';
 import { quoteIdentifier } from '../../../postgres/sql.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
 import type { ConflictRule } from './conflict-rule.ts';
-import { hasShape, rowNumber } from './staging-table.ts';
+import { hasShape, rowNumber, stagedValue, stagingTable } from './staging-table.ts';
 
 const surplusTable = 'pg_temp."tablewright surplus rows"';
 
@@ -25,6 +27,12 @@ export function findSurplusRows(staged: string, { action, key, shapes }: Conflic
   return qualified`CREATE TEMPORARY TABLE ${surplusTable} ON COMMIT DROP AS SELECT data_row FROM (
 SELECT ${rowNumber} AS data_row, pg_catalog.row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
 FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`;
+}
+
+/** Reads the texts of the surplus rows, which are not moved, so that PostgreSQL refuses a text that is not valid for its type. */
+export function readSurplusTexts(columns: LoadColumn[]): CallersStatement {
+  const values = columns.filter(isStagedAsText).map((column) => stagedValue('s', column));
+  return qualified`SELECT ${values.map((value) => `pg_catalog.count(${value})`).join(', ')} FROM ${stagingTable} s WHERE ${isSurplus('s')}`;
 }
 
 /** ANALYZE for the surplus table, for the same reason as `analyzeStagingTable`. */
