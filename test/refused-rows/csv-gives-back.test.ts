@@ -124,6 +124,7 @@ suite('NULL is the first word of null_values', () => {
 });
 
 suite('CSV is refused, with the row and the column', () => {
+  const emptied = [{ row: 1, column: 't', value: '' }];
   const refusals: [string, Buffer | string, string, object[] | undefined, RegExp][] = [
     [
       'a number that is a null word',
@@ -153,6 +154,15 @@ suite('CSV is refused, with the row and the column', () => {
       undefined,
       /row 1, column "n": 1.234 is a number/,
     ],
+    ['a row of a text file that a correction empties', 't,n\nx,\n', '', emptied, /row 1: all of its cells/],
+    ['a row that has only white space', 't\nx\n', '', [{ row: 1, column: 't', value: ' ' }], /row 1: all/],
+    [
+      'a row of a workbook that a correction empties',
+      bookOf({ S: [['t'], ['x']] }),
+      '',
+      emptied,
+      /row 1: all/,
+    ],
   ];
   for (const [name, file, query, patch, expected] of refusals)
     test(`for ${name}`, async () => {
@@ -174,6 +184,12 @@ suite('CSV is refused, with the row and the column', () => {
     assert.match(detail, /row 2, column "n": -1 .*format=ndjson/);
     assert.match((await service.get(`${path}ndjson`)).body as string, /^\{"id":"x","n":-1,/);
   });
+});
+
+test('a row that a correction makes the empty text stays one with quoted=exact', async () => {
+  const emptied = [{ row: 1, column: 'id', value: '' }];
+  const { status, body } = await repairedAnswer('id,n\nx,\n', '&quoted=exact', emptied);
+  assert.deepEqual([status, body], [200, 'id,n\n"",\n']);
 });
 
 test('ordinary workbooks with values=natural come back', async () => {

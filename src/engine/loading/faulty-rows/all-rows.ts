@@ -3,6 +3,8 @@
  * names of all columns, and because an error of the rows must be known before the first byte. The client decides how long a row is in memory, so a long one
  * needs a place.
  */
+import { isBlank } from '../../../core/bytes/white-space.ts';
+import { NULL, STRING, TEXT } from '../../../core/cells/cell-kind.ts';
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import { type EnterLongRow, longRowBytes } from '../../../encoding/sink/encoding-sink.ts';
@@ -32,10 +34,13 @@ export async function allRows(
     await input.readAndKeep(sink, signal);
     return sink;
   });
-  requireCsvFit(found.csvFault, 'Send the file with its corrections (patch) to the upload instead.');
+  const { delimiter, quoted } = input.reading ?? {};
+  const areBlanksKept = delimiter === undefined || quoted === 'exact';
+  const lost = notation && found.firstLost(areBlanksKept);
+  const remedy = 'Send the file with its corrections (patch) to the upload instead.';
+  requireCsvFit(found.csvFault ?? lost, remedy);
   const columns = found.columnsInOrder();
   const names = columns.map((column) => found.names[column]!);
-  const { delimiter, quoted } = input.reading ?? {};
   const table = { names, columns, delimiter, quoted, notation, hasReasons: false };
   return textFile(
     table,
@@ -70,6 +75,10 @@ class AllRowsSink extends SentCellSink {
   #row = 0;
   /** Gives the place of a long row back. */
   #leave: (() => void) | undefined;
+  /** The most that a cell of the current row has. */
+  #content = EMPTY;
+  /** For each content, the first row that has no more. */
+  readonly #firstRows = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
   /** @param write undefined: only the names of the columns and what `fit` finds are wanted */
   constructor(
@@ -85,12 +94,16 @@ class AllRowsSink extends SentCellSink {
 
   beginRow(row: number): void {
     this.#row = row;
+    this.#content = EMPTY;
     if (this.fit) this.fit.row = row;
     if (this.#write) this.#rows.beginRow(row, noReason);
   }
 
   protected override add(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (this.#write) this.#rows.cell(column, kind, bytes, start, end);
+    else if (kind === NULL && !this.fit!.writesNull) return;
+    else if ((kind !== TEXT && kind !== STRING) || !isBlank(bytes, start, end)) this.#content = VALUE;
+    else if (this.#content === EMPTY) this.#content = BLANK;
   }
 
   override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
@@ -100,6 +113,18 @@ class AllRowsSink extends SentCellSink {
 
   endRow(): void {
     if (this.#write) this.#rows.endRow([]);
+    else if (this.#content !== VALUE)
+      this.#firstRows[this.#content] = Math.min(this.#firstRows[this.#content]!, this.#row);
+  }
+
+  /** Returns the error of the first row that would be no row in CSV. @param areBlanksKept blank texts make a row */
+  firstLost(areBlanksKept: boolean): string | undefined {
+    const row = Math.min(
+      this.#firstRows[EMPTY]!,
+      areBlanksKept ? Number.POSITIVE_INFINITY : this.#firstRows[BLANK]!,
+    );
+    if (row === Number.POSITIVE_INFINITY) return undefined;
+    return `CSV cannot give back row ${row}: all of its cells are empty, and uploads leave out such a row.`;
   }
 
   drain(): Promise<void> | undefined {
@@ -128,3 +153,8 @@ class AllRowsSink extends SentCellSink {
 
 const noReason = Buffer.alloc(0);
 const noRows = Buffer.alloc(0);
+
+/** What a cell has for a reader of CSV: nothing, only white space, or a value. */
+const EMPTY = 0;
+const BLANK = 1;
+const VALUE = 2;

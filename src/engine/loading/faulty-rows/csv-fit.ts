@@ -35,6 +35,8 @@ interface Misfit {
 export class CsvFit {
   /** The number of the current row. */
   row = 0;
+  /** NULL is a word, and not an empty field. */
+  readonly writesNull: boolean;
   readonly #notation: CsvNotation;
   readonly #nullWords: ReadonlySet<string>;
   readonly #takesNull: boolean;
@@ -47,8 +49,8 @@ export class CsvFit {
   constructor(notation: CsvNotation, format: string) {
     this.#notation = notation;
     this.#nullWords = new Set(notation.nullValues);
-    this.#takesNull =
-      notation.emptyIsNull || nullWordOf(notation) !== undefined || formatsWithNull.includes(format);
+    this.writesNull = nullWordOf(notation) !== undefined;
+    this.#takesNull = notation.emptyIsNull || this.writesNull || formatsWithNull.includes(format);
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
