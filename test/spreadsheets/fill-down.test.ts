@@ -57,6 +57,16 @@ for (const [kind, file] of Object.entries(files)) {
   });
 }
 
+test('with quoted=exact an empty field in quotes is the empty text, and is not filled', async () => {
+  const file = 'region,shop\nNorth,A\n"",B\n,C\nSouth,D\n,E\n';
+  const { status, body } = await upload('fill_down=region&quoted=exact', file);
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.deepEqual(
+    (await content()).map(({ region }) => region),
+    ['North', '', '', 'South', 'South'],
+  );
+});
+
 test('a name that the sheet does not have gives a warning, and too many names are refused', async () => {
   const { body } = await upload('fill_down=area', 'region,shop\nN,A\n,B\n');
   assert.deepEqual(

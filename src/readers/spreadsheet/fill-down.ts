@@ -11,6 +11,7 @@ import type { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
 import { ForwardingSink } from '../../core/cells/forwarding-sink.ts';
 import type { Warning } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
+import type { SheetRowsOptions } from './sheet-rows-options.ts';
 
 /** The sink keeps the rows of a slice of the file, and two bytes of the file may be a row. So the values that rows repeat are short. */
 const maxLabelBytes = 1000;
@@ -55,18 +56,22 @@ class Label {
   }
 }
 
+type FillDownOptions = Pick<SheetRowsOptions, 'fillDown' | 'expanded' | 'areBlanksValues'>;
+
 export class FillDownSink extends ForwardingSink {
   readonly #wanted: ReadonlyMap<string, string>;
   readonly #missing: Set<string>;
   readonly #expanded: ExpandedBytes;
+  readonly #areBlanksValues: boolean;
   readonly #labels: Label[] = [];
   /** By column; undefined: the column is not filled. */
   readonly #byColumn: (Label | undefined)[] = [];
   #row = 0;
 
-  /** @param names the columns that are filled; case does not matter */
-  constructor(inner: CellSink, names: readonly string[], expanded: ExpandedBytes) {
+  /** @param options `fillDown`: the columns that are filled; case does not matter. `areBlanksValues`: a blank text is not an empty cell */
+  constructor(inner: CellSink, { fillDown: names, expanded, areBlanksValues }: FillDownOptions) {
     super(inner);
+    this.#areBlanksValues = areBlanksValues;
     this.#wanted = new Map(names.map((name) => [name.toLowerCase(), name]));
     this.#missing = new Set(names);
     this.#expanded = expanded;
@@ -89,7 +94,8 @@ export class FillDownSink extends ForwardingSink {
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const label = this.#byColumn[column];
     if (label !== undefined) {
-      if ((kind === TEXT || kind === STRING) && isBlank(bytes, start, end)) return;
+      const isText = kind === TEXT || kind === STRING;
+      if (isText && !this.#areBlanksValues && isBlank(bytes, start, end)) return;
       label.row = this.#row;
       label.keep(CELL, kind, bytes, start, end);
     }

@@ -193,8 +193,7 @@ export class SheetSource implements RowSource {
     signal.throwIfAborted();
     const { stated } = this.#file;
     if (stated !== undefined) return this.#readStated(stated, beforeFilling(sink), signal);
-    const { fillDown, expanded } = this.#options;
-    const filling = fillDown.length === 0 ? undefined : new FillDownSink(sink, fillDown, expanded);
+    const filling = this.#options.fillDown.length === 0 ? undefined : new FillDownSink(sink, this.#options);
     const unfilled = beforeFilling(filling ?? sink);
     const leaving = this.window.leavesOutHeaders
       ? new RepeatedHeaderSink(unfilled, () => this.#rows?.headerTexts)
