@@ -7,8 +7,9 @@
  */
 
 import { AppError } from '../../../core/errors.ts';
-import { limitDetail, limitInWords } from '../../../core/limit-exceeded.ts';
+import { amountInWords, limitDetail, limitInWords } from '../../../core/limit-exceeded.ts';
 import type { Config, LimitsConfig } from '../../../core/settings/config.ts';
+import { longRowBytes } from '../../../encoding/sink/encoding-sink.ts';
 import { MemoryBudget } from '../../../readers/spreadsheet/memory-budget.ts';
 import { StreamPlaces } from './stream-places.ts';
 import { type Refusal, WaitingLine } from './waiting-line.ts';
@@ -62,6 +63,8 @@ const displaceBodyAfterMs = 1000;
 
 /** The maximum number of uploads that are in a long row at the same time. */
 const maxLongRows = 2;
+/** A client may send a row slowly. */
+const longRowsPerCaller = 1;
 /** The longest wait for such a place: several rows of 64 MiB that come over a slow network. */
 const longRowWaitMs = 60_000;
 
@@ -107,8 +110,7 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
     }),
     longRows: new WaitingLine({
       places: maxLongRows,
-      // A client may send a row slowly, so each caller has one place.
-      placesPerCaller: 1,
+      placesPerCaller: longRowsPerCaller,
       maxWaiting: maxShortWaiting,
       waitMs: longRowWaitMs,
       refusal: tooManyLongRows,
@@ -251,12 +253,11 @@ function tooManyBodies(): AppError {
 }
 
 function tooManyLongRows({ isOwn }: Refusal): AppError {
-  const limit = isOwn
-    ? limitDetail("Too many long rows of the access token's subject arrive at the same time", 1, 'rows')
-    : limitDetail('Too many long rows arrive at the same time', maxLongRows, 'rows');
-  return new AppError('too-many-uploads', `${limit} Try again after the seconds in Retry-After.`, {
-    headers,
-  });
+  const whose = isOwn ? " of the access token's subject" : '';
+  const what = `Too many uploads${whose} send a row of more than ${amountInWords(longRowBytes, 'bytes')} at the same time`;
+  const remedy = isOwn ? 'Send these uploads one after the other, this one' : 'Send this upload';
+  const detail = `${limitDetail(what, isOwn ? longRowsPerCaller : maxLongRows, 'uploads')} ${remedy} again after the seconds in Retry-After.`;
+  return new AppError('too-many-uploads', detail, { headers });
 }
 
 function databaseBusy(): AppError {
