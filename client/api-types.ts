@@ -372,7 +372,7 @@ export interface paths {
     };
     /**
      * Read Faulty Rows
-     * @description Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column `_problem`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most 10,000 rows and 16 MiB of each load are stored.
+     * @description Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column `_problem`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most 10,000 rows and 4 MiB of each load are stored.
      */
     get: operations['readFaultyRows'];
     put?: never;

@@ -7,7 +7,7 @@ import { openFile } from './file.ts';
 import type { Page } from './page.ts';
 import { wasStopped } from './requests.ts';
 
-/** The longest file that the page collects. The service keeps at most 16 MiB of rows, which are longer as text. */
+/** The longest file that the page collects. The service keeps a few MiB of rows, which are longer as text. */
 const maxBytes = 200_000_000;
 
 export async function saveFaultyRows(

@@ -555,6 +555,13 @@ suite('what comes back is what was sent', () => {
 });
 
 suite('hostile rows', () => {
+  test('the OpenAPI document has the limits of the service', async () => {
+    const { body } = await service.get('/openapi.json');
+    const { description } = body.paths['/api/v1/loads/{id}/faulty-rows'].get;
+    const limits = `${keptRowLimits.rows.toLocaleString('en-US')} rows and ${keptRowLimits.bytes / 1024 ** 2} MiB`;
+    assert.ok(description.includes(limits), description);
+  });
+
   test('of very many faulty rows the first are stored, and the file says that it is incomplete', async () => {
     await create('many', [{ name: 'n', type: 'integer' }]);
     const refused = await append('many', `n,t\n${'x,abc\n'.repeat(100_500)}`, '&extra_columns=ignore');

@@ -2,8 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../core/errors.ts';
+import { amountInWords } from '../../../core/limit-exceeded.ts';
 import { formatOfRows, rowsFile, rowsFileFormats } from '../../../engine/loading/faulty-rows/rows-file.ts';
 import type { SentTable } from '../../../engine/loading/faulty-rows/sent-rows.ts';
+import { keptRowLimits } from '../../../engine/loading/faulty-rows/wanted-rows.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import { LoadPath } from '../answers/load-answers.ts';
 import { admitListRequest } from '../answers/load-lists.ts';
@@ -26,8 +28,7 @@ const completeHeader = 'faulty-rows-complete';
 
 const documentation = {
   ...operation('loads', 'readFaultyRows'),
-  description:
-    'Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column `_problem`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most 10,000 rows and 16 MiB of each load are stored.',
+  description: `Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column \`_problem\`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most ${amountInWords(keptRowLimits.rows, 'rows')} and ${amountInWords(keptRowLimits.bytes, 'bytes')} of each load are stored.`,
   params: LoadPath,
   querystring: Query,
   response: {
