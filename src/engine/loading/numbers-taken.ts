@@ -25,5 +25,7 @@ export function numbersTaken(table: TableDescription, matcher: ColumnMatcher, lo
 }
 
 function isNumbered({ type, default: value }: TableDescription['columns'][number]): boolean {
-  return /^(?:small|big)?serial$/.test(type) || value?.startsWith('nextval(') === true;
+  return /^(?:small|big)?serial$/.test(type) || /\bnextval\(/.test(value?.replaceAll(literals, '') ?? '');
 }
+
+const literals = /'[^']*'/g;
