@@ -120,11 +120,10 @@ function checkedCodings(
     .filter((name) => name !== '' && name !== 'identity');
   if (codings.length > 1 || !codings.every(isCoding))
     throw refused(`The server ${host} of the link sends the file with a Content-Encoding that is not known.`);
-  if (
-    codings.length === 0 &&
-    headers['content-length'] === undefined &&
-    headers['transfer-encoding'] === undefined
-  ) {
+  // Members of gzip and frames of zstd may follow each other, so a coding does not say where the file ends.
+  const coding = headers['transfer-encoding']?.trim().toLowerCase();
+  const hasEnd = coding === undefined ? headers['content-length'] !== undefined : coding === 'chunked';
+  if (!hasEnd) {
     throw refused(
       `The server ${host} of the link does not say how long the file is, so a file that is cut off could not be noticed.`,
     );
