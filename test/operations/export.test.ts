@@ -212,13 +212,17 @@ suite('a refused export', () => {
 
   test('a row whose text would be too long as JSON, because of its escapes, is refused before PostgreSQL writes it', async () => {
     await service.rows(`CREATE TABLE escapes (id int, a text, b text);
-      INSERT INTO escapes VALUES (1, repeat(chr(1), 6000000), repeat(chr(2), 6000000)), (2, repeat('"', 7000000), repeat('x', 6000000))`);
+      INSERT INTO escapes VALUES (1, repeat(chr(1), 6000000), repeat(chr(2), 6000000)), (2, repeat('"', 7000000) || chr(1), repeat('x', 6000000))`);
     const refused = await rowsOf('escapes', 'format=ndjson&order=id');
     assert.match(assertProblem(refused, 413, 'limit-exceeded').detail, /^A row is too long to be exported/);
     assert.equal((await rowsOf('escapes', 'format=csv&order=id&limit=1')).status, 200);
     await service.rows('DELETE FROM escapes WHERE id = 1');
     const quotes = await rowsOf('escapes', 'format=ndjson');
     assert.equal(quotes.status, 200, JSON.stringify(quotes.body).slice(0, 300));
+    // Without a control character, the escapes of the others count, too.
+    await service.rows(`UPDATE escapes SET a = repeat('"', 34000000), b = 'x'`);
+    const long = await rowsOf('escapes', 'format=ndjson');
+    assert.match(assertProblem(long, 413, 'limit-exceeded').detail, /^A row is too long to be exported/);
     await service.rows('DROP TABLE escapes');
   });
 
@@ -303,7 +307,7 @@ suite('an export that ends early', () => {
   });
 
   test('an export for which PostgreSQL sends no rows ends after STATEMENT_TIMEOUT_MS', async () => {
-    const impatient = await startTestService({ STATEMENT_TIMEOUT_MS: '300' });
+    const impatient = await startTestService({ STATEMENT_TIMEOUT_MS: '2000' });
     try {
       await impatient.rows(`CREATE TABLE slow (a int); INSERT INTO slow VALUES (1);
         ALTER TABLE slow ENABLE ROW LEVEL SECURITY; ALTER TABLE slow FORCE ROW LEVEL SECURITY;

@@ -78,7 +78,7 @@ function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJso
 
 /** JSON writes a control character as `\u0001`, and a quotation mark, a backslash and white space with two characters. */
 const bytesOfEscape = 6;
-const addedByEscape = `${bytesOfEscape - 1} OPERATOR(pg_catalog.*)`;
+const addedByEscape = `${bytesOfEscape - 1}::pg_catalog.int8 OPERATOR(pg_catalog.*)`;
 const shortEscapes = String.raw`E'"\\b\f\n\r\t'`;
 const longEscapes = String.raw`E'\x01\x02\x03\x04\x05\x06\x07\x0b\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f'`;
 
@@ -92,7 +92,8 @@ function bytesOfEscapes({ name, base, isText }: RowColumn): string {
   const text = `${value}::pg_catalog.text`;
   const removed = (signs: string) =>
     `(pg_catalog.octet_length(${text}) OPERATOR(pg_catalog.-) pg_catalog.octet_length(pg_catalog.translate(${text}, ${signs}, '')))`;
-  return `coalesce(${removed(shortEscapes)} OPERATOR(pg_catalog.+) ${addedByEscape} ${removed(longEscapes)}, 0)`;
+  // PostgreSQL reads operators that are written like this from left to right, also + and *.
+  return `coalesce(${removed(shortEscapes)} OPERATOR(pg_catalog.+) (${addedByEscape} ${removed(longEscapes)}), 0)`;
 }
 
 const bytea = 17;
