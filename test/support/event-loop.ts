@@ -11,10 +11,10 @@ export interface LoopSteps {
 /** A step that is shorter passes on any machine: the threads of the garbage collector count, too. The steps should take about 10 ms. */
 const harmlessMs = 100;
 
-/** Asserts that no step is long, compared with all steps: on a slow machine every step takes longer. @param shortMs a step that is shorter passes */
-export function assertShortSteps({ longestMs, totalMs }: LoopSteps, shortMs = harmlessMs): void {
+/** Asserts that no step is long, compared with all steps: on a slow machine every step takes longer. */
+export function assertShortSteps({ longestMs, totalMs }: LoopSteps): void {
   const shown = `a step took ${longestMs.toFixed(0)} of ${totalMs.toFixed(0)} ms`;
-  assert.ok(longestMs < Math.max(shortMs, totalMs / 8), shown);
+  assert.ok(longestMs < Math.max(harmlessMs, totalMs / 8), shown);
 }
 
 /**

@@ -15,6 +15,7 @@ import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from '../../../encoding/problems/problems.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { nothingToLoad } from '../inputs/nothing-to-load.ts';
+import { maxColumns } from '../../tables/definition.ts';
 import { columnsToMake, originNames } from '../provenance/provenance.ts';
 import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 import type { LoadTarget } from './load-target.ts';
@@ -145,7 +146,7 @@ export function asKeyProblem(error: unknown): unknown {
 function extendDefinition(sent: unknown, columns: { name: string }[], input: Matching): unknown {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
   const { columns: defined = [] } = sent as DefinedColumns;
-  if (!Array.isArray(defined)) return sent;
+  if (!Array.isArray(defined) || defined.length > maxColumns) return sent;
   const added = columnsBeside(namesOf(sent as DefinedColumns), columns, input);
   return { ...sent, columns: [...defined, ...added] };
 }
