@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
+import { withBackendMemory } from '../support/backend-memory.ts';
 import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
 
 const mib = 2 ** 20;
@@ -69,4 +70,24 @@ suite('four exports at the same time', () => {
     context.diagnostic(`${Math.round(taken / mib)} MiB`);
     assert.ok(taken < 90 * mib, `the exports took ${taken / mib} MiB`);
   });
+
+  const values: Record<string, string> = {
+    text: `repeat('abc', 5000000)`,
+    json: `to_json(repeat('abc', 5000000))`,
+    xml: `repeat('abc', 5000000)::xml`,
+  };
+  for (const [type, value] of Object.entries(values)) {
+    test(`PostgreSQL takes only several times the length of a row for four values of ${type}`, async (context) => {
+      await service.database.pool.query(`DROP TABLE IF EXISTS four; CREATE TABLE four (a ${type}, b ${type}, c ${type}, d ${type});
+        INSERT INTO four SELECT v, v, v, v FROM (SELECT ${value} AS v) AS v; GRANT SELECT ON four TO PUBLIC`);
+      for (const format of ['ndjson', 'csv']) {
+        const { result, backendBytes = 0 } = await withBackendMemory(service.database, async () =>
+          (await begun('a', 'four', format))(),
+        );
+        context.diagnostic(`${format}: ${Math.round(backendBytes / mib)} MiB`);
+        assert.ok(result.bytes > 60_000_000 && result.bytes < 60_000_100, `${result.bytes} bytes`);
+        assert.ok(backendBytes < 400 * mib, `a backend held ${backendBytes / mib} MiB`);
+      }
+    });
+  }
 });

@@ -223,6 +223,13 @@ suite('a refused export', () => {
     await service.rows(`UPDATE escapes SET a = repeat('"', 34000000), b = 'x'`);
     const long = await rowsOf('escapes', 'format=ndjson');
     assert.match(assertProblem(long, 413, 'limit-exceeded').detail, /^A row is too long to be exported/);
+    await service.rows(
+      `UPDATE escapes SET a = repeat(chr(8), 20000000), b = repeat(E'\\u00e4\\\\', 9000000)`,
+    );
+    assertProblem(await rowsOf('escapes', 'format=ndjson'), 413, 'limit-exceeded');
+    // Each part of a text counts, and a letter is no escape.
+    await service.rows(`UPDATE escapes SET a = repeat('b', 20000000), b = repeat('f', 20000000) || '"'`);
+    assert.equal((await rowsOf('escapes', 'format=ndjson')).status, 200);
     await service.rows('DROP TABLE escapes');
   });
 

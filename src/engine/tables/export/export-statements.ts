@@ -59,16 +59,10 @@ export function measureRows(rows: ExportedRows, maxRows: number, maxLength: numb
 /** Returns the clauses from FROM on. A row that is too long makes the statement fail before its text is written. */
 function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJson: boolean): string {
   const long = columns.filter(({ isLong }) => isLong);
-  const within = (lengths: string[], bytes: number) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${bytes}`;
-  const lengths = long.map((column) => textBytes(column, long.length));
-  const isShort = isJson
-    ? `CASE WHEN ${within(lengths, Math.floor(maxExportedRowBytes / bytesOfEscape))} THEN true
-      WHEN ${within(lengths, maxExportedRowBytes)} THEN ${within([...lengths, ...long.map(bytesOfEscapes)], maxExportedRowBytes)} ELSE false END`
-    : within(lengths, maxExportedRowBytes);
   const where =
     long.length === 0
       ? ''
-      : ` WHERE ${failUnless(isShort, 'a row is too long to be exported')} OPERATOR(pg_catalog.=) 0`;
+      : ` WHERE ${failUnless(isShortRow(long, isJson), 'a row is too long to be exported')} OPERATOR(pg_catalog.=) 0`;
   const by = order.map(
     ({ column, isDescending }) => `t.${quoteIdentifier(column)}${isDescending ? ' DESC' : ''}`,
   );
@@ -76,29 +70,60 @@ function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJso
   return `FROM ${quoteQualified(schema, name)} AS t${where}${orderBy}${limit === undefined ? '' : ` LIMIT ${limit}`}`;
 }
 
+/**
+ * Returns a condition that is true if the text of the row is not too long. Most rows are so short that nothing is read for it. In the text of the
+ * others, PostgreSQL reads one value after the other: it keeps what an expression has read until the end of the row, but a row of VALUES only until the next one.
+ */
+function isShortRow(long: RowColumn[], isJson: boolean): string {
+  const within = (lengths: string[], bytes: number) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${bytes}`;
+  const documents = long.filter(({ base }) => base === json);
+  const others = long.filter(({ base }) => base !== json).map((column) => textBytes(column, long.length));
+  const ofDocuments =
+    documents.length === 0 ? [] : [sumOver(documents, json, 'octet_length(pg_catalog.json_send(v.v))')];
+  const bytes = sumOf([...others, ...ofDocuments]);
+  const escapes = isJson ? bytesOfEscapes(long) : [];
+  const isShort = `CASE WHEN s.bytes OPERATOR(pg_catalog.<=) ${maxExportedRowBytes} THEN ${within(['s.bytes', ...escapes], maxExportedRowBytes)} ELSE false END`;
+  return `CASE WHEN ${within([...others, ...documents.map(bytesOfDocument)], Math.floor(maxExportedRowBytes / (isJson ? bytesOfEscape : 1)))} THEN true
+    ELSE (SELECT ${isShort} FROM (SELECT ${bytes} AS bytes OFFSET 0) AS s) END`;
+}
+
+/** Returns an expression for the sum of `of`, in which `v.v` is the value of one of the columns as the type with this oid. */
+function sumOver(columns: RowColumn[], type: typeof json | typeof text, of: string, from = ''): string {
+  const values = columns.map(
+    ({ name }) => `(t.${quoteIdentifier(name)}::pg_catalog.${type === json ? 'json' : 'text'})`,
+  );
+  return `(SELECT coalesce(pg_catalog.sum(pg_catalog.${of}), 0)::pg_catalog.int8 FROM (VALUES ${values.join(', ')}) AS v(v)${from})`;
+}
+
 /** JSON writes a control character as `\u0001`, and a quotation mark, a backslash and white space with two characters. */
 const bytesOfEscape = 6;
-const addedByEscape = `${bytesOfEscape - 1}::pg_catalog.int8 OPERATOR(pg_catalog.*)`;
-const shortEscapes = String.raw`E'"\\b\f\n\r\t'`;
-const longEscapes = String.raw`E'\x01\x02\x03\x04\x05\x06\x07\x0b\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f'`;
+/** A text is searched for escapes in parts of so many characters. */
+const charactersOfPart = 2 * 1024 * 1024;
 
-/** Returns an expression for the bytes that escapes add at most to the value in JSON. PostgreSQL reads a text for it. */
-function bytesOfEscapes({ name, base, isText }: RowColumn): string {
-  if (base === bytea || base === json || base === jsonb) return '0';
-  const value = `t.${quoteIdentifier(name)}`;
-  const size = `pg_catalog.pg_column_size(${value})`;
-  if (!isText && base !== char && base !== xml)
-    return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${uncheckedBytes} THEN ${addedByEscape} ${size} ELSE 0 END`;
-  const text = `${value}::pg_catalog.text`;
-  const removed = (signs: string) =>
-    `(pg_catalog.octet_length(${text}) OPERATOR(pg_catalog.-) pg_catalog.octet_length(pg_catalog.translate(${text}, ${signs}, '')))`;
-  // PostgreSQL reads operators that are written like this from left to right, also + and *.
-  return `coalesce(${removed(shortEscapes)} OPERATOR(pg_catalog.+) (${addedByEscape} ${removed(longEscapes)}), 0)`;
+/** Returns expressions for the bytes that escapes add at most to the values in JSON. PostgreSQL writes a part of a text as JSON for it. */
+function bytesOfEscapes(long: RowColumn[]): string[] {
+  const isPlain = ({ isText, base }: RowColumn) =>
+    (isText && base !== bytea) || base === char || base === xml;
+  const texts = long.filter(isPlain);
+  const added =
+    'int4mi(pg_catalog.octet_length(pg_catalog.json_send(pg_catalog.to_json(p.p))), pg_catalog.int4pl(pg_catalog.octet_length(p.p), 2))';
+  // The function makes a copy, so that the text is not decompressed for each part.
+  const parts = `, LATERAL (SELECT pg_catalog.textcat(v.v, '') OFFSET 0) AS w(w),
+    LATERAL pg_catalog.generate_series(1, pg_catalog.char_length(w.w), ${charactersOfPart}) AS i(i),
+    LATERAL (SELECT pg_catalog.substr(w.w, i.i, ${charactersOfPart}) OFFSET 0) AS p(p)`;
+  const ofOthers = long
+    .filter((column) => !isPlain(column) && ![bytea, json, jsonb].includes(column.base))
+    .map(({ name }) => {
+      const size = `pg_catalog.pg_column_size(t.${quoteIdentifier(name)})`;
+      return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${uncheckedBytes} THEN ${bytesOfEscape - 1}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${size} ELSE 0 END`;
+    });
+  return [...(texts.length === 0 ? [] : [sumOver(texts, text, added, parts)]), ...ofOthers];
 }
 
 const bytea = 17;
 const jsonb = 3802;
 const json = 114;
+const text = 25;
 const xml = 142;
 const char = 1042;
 
@@ -108,7 +133,7 @@ function textBytes({ name, base, isText }: RowColumn, count: number): string {
   const octets = (text: string) => `coalesce(pg_catalog.octet_length(${text}), 0)`;
   if (base === bytea) return `(2::pg_catalog.int8 OPERATOR(pg_catalog.*) ${octets(value)})`;
   if (isText || base === char) return octets(value);
-  if (base === json || base === xml) return octets(`${value}::pg_catalog.text`);
+  if (base === xml) return octets(`${value}::pg_catalog.text`);
   const size = `coalesce(pg_catalog.pg_column_size(${value}), 0)`;
   const isPacked = `pg_catalog.pg_column_compression(${value}) IS NOT NULL`;
   const numbers = numbersOf(base, value);
@@ -116,4 +141,10 @@ function textBytes({ name, base, isText }: RowColumn, count: number): string {
   const least = numbers === undefined ? text : `greatest(${text}, coalesce(${leastDigits(numbers)}, 0))`;
   return `CASE WHEN ${size} OPERATOR(pg_catalog.<=) ${Math.floor(uncheckedBytes / count)} AND NOT (${isPacked}) THEN 0::pg_catalog.int8
     ELSE greatest(${least}, CASE WHEN ${isPacked} THEN ${expansion}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${size} ELSE 0 END) END`;
+}
+
+/** Returns an expression for the bytes of a document, or for more than a row may have if it is compressed. */
+function bytesOfDocument({ name }: RowColumn): string {
+  const value = `t.${quoteIdentifier(name)}`;
+  return `CASE WHEN pg_catalog.pg_column_compression(${value}) IS NULL THEN coalesce(pg_catalog.pg_column_size(${value}), 0) ELSE ${maxExportedRowBytes + 1} END`;
 }
