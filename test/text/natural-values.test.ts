@@ -218,6 +218,55 @@ suite('values=natural', () => {
     assert.deepEqual(await shown(name, known), { people: ['bigint', ...people] });
   });
 
+  test('such points separate thousands in the texts of JSON and of a workbook, too, also if each text of the column has one', async () => {
+    const signs = '&decimal_sign=,&thousands_sign=.';
+    const types = ['bigint', 'numeric(10,2)', 'double precision'];
+    const columns = types.map((type, index) => ({ name: `c${index}`, type }));
+    for (const [sent, whole] of [
+      [
+        ['1.234', '2.500'],
+        ['1234', '2500'],
+      ],
+      [
+        ['-1.234', '12', 5],
+        ['-1234', '12', '5'],
+      ],
+      [
+        ['NA', ' 1.234'],
+        [null, '1234'],
+      ],
+    ] as const) {
+      const query = `values=natural&null_values=NA${signs}`;
+      const data = sent.map((value) => ({ c0: value, c1: value, c2: value }));
+      const json = (name: string, more = '', table?: unknown) =>
+        service.post(`/table/${name}/upload/json?${query}${more}`, { ...(table ? { table } : {}), data });
+      const added = await json(nextTable());
+      const sheet = sheetOf([['c0', 'c1', 'c2'], ...sent.map((value) => [value, value, value])]);
+      const ofSheet = await upload(nextTable(), sheet, `&null_values=NA${signs}`);
+      for (const answer of [added, ofSheet]) {
+        const found = ['bigint', ...whole];
+        assert.equal(answer.status, 201, JSON.stringify(answer.body));
+        const { table, load } = answer.body;
+        assert.deepEqual(await shown(table.name, answer), { c0: found, c1: found, c2: found });
+        assert.match(load.warnings[0].detail, /The first is " ?-?1\.234" in/);
+      }
+      const known = nextTable();
+      const withCents = whole.map((value) => value && `${value}.00`);
+      const rows = { c0: [types[0], ...whole], c1: [types[1], ...withCents], c2: [types[2], ...whole] };
+      assert.deepEqual(await shown(known, await json(known, '', { columns })), rows);
+      await service.rows(`TRUNCATE ${known}`);
+      assert.equal((await json(known, '&if_exists=append')).status, 200);
+      assert.deepEqual(
+        await service.rows(`SELECT c0::text, c1::text, c2::text FROM ${known}`),
+        whole.map((value, index) => ({ c0: value, c1: withCents[index], c2: value })),
+      );
+    }
+    const inspected = await service.post(`/api/v1/inspect/json?values=natural${signs}`, {
+      data: [{ p: '1.234' }],
+    });
+    assert.equal(inspected.body.data.definition.columns[0].type, 'bigint');
+  });
+
   test('names of months and words for yes and no are read in the languages of the request', async () => {
     const columns = {
       tag: ['1. März 2026', '2. Mai 26'],

@@ -194,12 +194,12 @@ export class TextForms {
       else left |= notations !== 0 ? notations : this.#shapesAmong(forms, column, bytes, from, to);
     }
     if ((left & ~bits.FACTS) === 0) return 0;
+    if ((left & bits.IS_NEEDED) !== 0) return left;
     // A text that PostgreSQL itself can read as a number does not show which signs are used.
     const isTyped = (kind === TEXT ? textKind(bytes, start, end) : textKind(bytes, from, to)) !== STRING;
-    if ((left & bits.IS_NEEDED) === 0 && !isTyped) {
-      this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
-      left |= bits.IS_NEEDED;
-    }
+    if (!isTyped) left |= bits.IS_NEEDED;
+    else if (this.#first[column] !== undefined || !this.isGroupedByPoint(left)) return left;
+    this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
     return left;
   }
 
