@@ -267,6 +267,79 @@ suite('values=natural', () => {
     assert.equal(inspected.body.data.definition.columns[0].type, 'bigint');
   });
 
+  test('a nested column that is NULL in the first rows is read in its own notation', async () => {
+    const flatten = async (data: unknown, query: string): Promise<Record<string, unknown>> => {
+      const name = nextTable();
+      const path = `/table/${name}/upload/json?values=natural&flatten=true&${query}`;
+      return shown(name, await service.post(path, { data }));
+    };
+    const words = [
+      { p: null, q: 'abc' },
+      { p: 'Yes', q: 'Yes' },
+      { p: 'No', q: 'no' },
+    ];
+    const ofWords = (prefix: string) => ({
+      [`${prefix}q`]: ['text', 'abc', 'Yes', 'no'],
+      [`${prefix}p`]: ['boolean', null, 'true', 'false'],
+    });
+    const numbers = [
+      { p: null, q: '1,234.5' },
+      { p: '1.234,5', q: '2,500' },
+      { p: '2.500', q: '7.25' },
+    ];
+    const ofNumbers = (prefix: string) => ({
+      [`${prefix}q`]: ['numeric', '1234.5', '2500', '7.25'],
+      [`${prefix}p`]: ['numeric', null, '1234.5', '2500'],
+    });
+    for (const query of ['', 'faulty_rows=leave_out']) {
+      for (const [rows, expected] of [
+        [words, ofWords],
+        [numbers, ofNumbers],
+      ] as const) {
+        const nested = rows.map((row) => ({ o: row }));
+        assert.deepEqual(await flatten(rows, query), expected(''));
+        assert.deepEqual(await flatten(nested, query), expected('o_'));
+      }
+    }
+  });
+
+  test('a nested column of an existing table is read in its own notation, also beside added columns', async () => {
+    const data = [
+      { o: { p: null, q: '1,234.5' } },
+      { o: { p: '1.234,5', q: '2' } },
+      { o: { p: '2.500', q: '7' } },
+    ];
+    for (const [columns, query] of [
+      ['o_p numeric, o_q numeric', 'extra_columns=fail'],
+      ['o_q numeric', 'extra_columns=add'],
+      ['o_p numeric, o_q text', 'faulty_rows=leave_out'],
+    ] as const) {
+      const name = nextTable();
+      await service.rows(`CREATE TABLE ${name} (${columns})`);
+      const path = `/table/${name}/upload/json?if_exists=append&values=natural&flatten=true&${query}`;
+      const answer = await service.post(path, { data });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      const isText = columns.includes('text');
+      assert.deepEqual(await service.rows(`SELECT o_p::text, o_q::text FROM ${name}`), [
+        { o_p: null, o_q: isText ? '1,234.5' : '1234.5' },
+        { o_p: '1234.5', o_q: '2' },
+        { o_p: '2500', o_q: '7' },
+      ]);
+    }
+  });
+
+  test('objects that an existing table stores as a whole may have any number of keys', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (n numeric, o jsonb)`);
+    const data = [0, 1, 2, 3].map((row) => ({
+      n: '1,5',
+      o: Object.fromEntries(Array.from({ length: 1000 }, (_, key) => [`k${row}_${key}`, 'x'])),
+    }));
+    const path = `/table/${name}/upload/json?if_exists=append&values=natural&flatten=true`;
+    const answer = await service.post(path, { data });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  });
+
   test('names of months and words for yes and no are read in the languages of the request', async () => {
     const columns = {
       tag: ['1. März 2026', '2. Mai 26'],

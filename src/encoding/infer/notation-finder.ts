@@ -71,6 +71,8 @@ class Family {
 export class NotationFinder implements CellSink {
   readonly #families: Family[];
   readonly #preferred: number;
+  /** The columns by their names, because another pass over the rows may number them differently. */
+  readonly #columns = new Map<string, number>();
 
   constructor(choices: TypeChoices) {
     this.#families = families.map((family) => new Family(family, choices));
@@ -78,22 +80,25 @@ export class NotationFinder implements CellSink {
   }
 
   /**
-   * Returns how the texts of a column are read.
+   * Returns how the texts of the column with this name are read.
    *
    * @param wanted what the column wants, as in `CellSink.wants`
    * @returns undefined: as usual
    */
-  readingOf(column: number, wanted: number): ColumnReading | undefined {
+  readingOf(name: string, wanted: number): ColumnReading | undefined {
     const family = this.#families.find((found) => found.wanted === wanted);
-    const state = family?.states[column];
-    if (family === undefined || state === undefined) return undefined;
+    const column = this.#columns.get(name);
+    const state = column === undefined ? undefined : family?.states[column];
+    if (family === undefined || column === undefined || state === undefined) return undefined;
     const reading = naturalReading(state, family.texts.facts.of(column), this.#preferred);
     const first = family.texts.firstNeeding(column);
     if (reading === undefined || first === undefined) return undefined;
     return { ...reading, first, shortYear: family.texts.shortYear(column, reading.notation) };
   }
 
-  column(): void {}
+  column(column: number, name: string): void {
+    this.#columns.set(name, column);
+  }
 
   beginRow(row: number): void {
     for (const family of this.#families) family.row = row;

@@ -89,7 +89,7 @@ export async function loadTable(
   if ('result' in outcome) return outcome.result;
   if (ifExists === 'truncate' && exists && extraColumns !== 'add' && request.provenance === undefined)
     await refuseEarlyDisagreement({ context, request, input, mayBeNew });
-  if (input.expectColumns && extraColumns === 'add')
+  if (input.expectColumns && (extraColumns === 'add' || (request.types.isNatural && !isAllInferred)))
     input.expectColumns(await expectedBeforeInference(context, request, input, exists));
   const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));

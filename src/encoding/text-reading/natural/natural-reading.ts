@@ -20,9 +20,10 @@ import type { Notation } from './notation.ts';
 /**
  * Returns the notation of a column of the source; undefined: its texts are passed on unchanged.
  *
+ * @param name identifies the column, because passes over the same rows may number it differently
  * @param wanted what the column of the table wants, as in `CellSink.wants`
  */
-export type NotationOf = (column: number, wanted: number, name: string) => Notation | undefined;
+export type NotationOf = (name: string, wanted: number, column: number) => Notation | undefined;
 
 export class NaturalReadingSink extends ForwardingSink {
   readonly #notationOf: NotationOf;
@@ -40,7 +41,7 @@ export class NaturalReadingSink extends ForwardingSink {
 
   override column(column: number, name: string, place?: number, type?: string): void {
     this.inner.column(column, name, place, type);
-    this.#notations[column] = this.#notationOf(column, this.wants(column), name);
+    this.#notations[column] = this.#notationOf(name, this.wants(column), column);
   }
 
   wants(column: number): number {

@@ -1,6 +1,6 @@
 /** Wraps an input so that each column is read in the notation that `values=natural` has found for it. */
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
-import type { ColumnReading, TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import type { TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { naturalColumns } from '../../../encoding/infer/inferred-columns.ts';
 import { NotationFinder } from '../../../encoding/infer/notation-finder.ts';
 import { NaturalReadingSink } from '../../../encoding/text-reading/natural/natural-reading.ts';
@@ -14,9 +14,8 @@ export function readInferred(
   { isNatural, words }: TypeChoices,
 ): CellSink {
   if (!isNatural) return sink;
-  const readings: (ColumnReading | undefined)[] = [];
-  for (const { column, reading } of inference.columns()) readings[column] = reading;
-  return new NaturalReadingSink(sink, (column) => readings[column]?.notation, words);
+  const readings = new Map(inference.columns().map(({ name, reading }) => [name, reading]));
+  return new NaturalReadingSink(sink, (name) => readings.get(name)?.notation, words);
 }
 
 /** Returns the input with each column read in the notation that the inference found. */
@@ -43,8 +42,8 @@ export async function findNotations(
     through: (sink) => {
       const ofPass: NaturalColumn[] = [];
       found = ofPass;
-      const notationOf = (column: number, wanted: number, name: string) => {
-        const reading = finder.readingOf(column, wanted);
+      const notationOf = (name: string, wanted: number, column: number) => {
+        const reading = finder.readingOf(name, wanted);
         if (reading !== undefined) ofPass.push({ name, column, reading });
         return reading?.notation;
       };
