@@ -187,6 +187,22 @@ suite('a repeated request with a link', () => {
     assert.match(warningsOf(warned).join(), /same-file/);
   });
 
+  test('a stored upload has the file of its link, however the key of the link is escaped', async () => {
+    files.files['/escaped.csv'] = csv;
+    const form = new FormData();
+    form.append('source', `{"from\\u005furl": ${JSON.stringify(files.link('/escaped.csv'))}}`);
+    const { status, body } = await send('escaped', form, '', later('escaped'));
+    assert.equal(status, 202, JSON.stringify(body));
+    assert(files.asked.includes('/escaped.csv'));
+    assert.equal((await ended(body.id)).state, 'committed');
+    const wrong = new FormData();
+    wrong.append('source', '{"from\\u005furl": "https://h/?secret", "x": 1}');
+    assert.match(
+      assertProblem(await send('wrong', wrong, '', later('x')), 422, 'invalid-parameter').detail,
+      /like/,
+    );
+  });
+
   test('a stored upload whose file mentions from_url is stored as it was sent', async () => {
     const form = new FormData();
     form.append('file', new Blob(['from_url\nx\n']), 'x.csv');

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { maxPatchBytes } from '../../../engine/loading/patch/cell-patch.ts';
-import { Spool } from '../../../readers/spool.ts';
 import type { FetchedFile } from '../../fetching/fetch-file.ts';
 import type { HttpContext } from '../context.ts';
 import { startingWith } from '../wire/content-encoding.ts';
@@ -14,7 +13,12 @@ import type { UploadBody } from './admit-upload.ts';
 /** The room for the link, the password and the headers of all parts. */
 const otherBytes = 128 * 1024;
 
-/** Returns the form with the file of its link. A form without a link is returned as it is. @throws the errors of `readSpreadsheetUpload` */
+/**
+ * Returns the form with the file of its link. A form without a link is returned as it is. A short form that is wrong is refused here,
+ * because it may have a link.
+ *
+ * @throws the errors of `readSpreadsheetUpload`
+ */
 export async function completeForm(
   { config: { limits } }: HttpContext,
   body: UploadBody,
@@ -24,27 +28,24 @@ export async function completeForm(
   const { form, isWhole } = await gather(rest, limits.maxDefinitionBytes + maxPatchBytes + otherBytes);
   const asSent = { headers: body.headers, chunks: () => startingWith(form, rest) };
   // A longer form has a file: the parts of a form with a link have limits.
-  if (!isWhole || !form.includes('from_url')) return asSent;
+  if (!isWhole) return asSent;
   let link: string | undefined;
   const note = async (found: string) => {
     link = found;
     return undefined;
   };
-  const spool = new Spool({ maxBytes: form.length });
-  try {
-    const sent = { ...body, digest: undefined };
-    const parts = await readSpreadsheetUpload(sent, asSent.chunks(), spool, limits.maxDefinitionBytes, note);
-    if (link === undefined) return asSent;
-    // The digest of the request has the link, and not the file.
-    body.digest?.addToPart('source', parts.source!);
-    const boundary = `tablewright-${randomUUID()}`;
-    const headers = { ...body.headers, 'content-type': `multipart/form-data; boundary=${boundary}` };
-    const fetch = () => body.fetch!(link!, signal);
-    return { headers, chunks: () => formWith(parts, fetch, boundary) };
-  } finally {
-    await spool.close();
-  }
+  const sent = { ...body, digest: undefined };
+  const parts = await readSpreadsheetUpload(sent, asSent.chunks(), noFile, limits.maxDefinitionBytes, note);
+  if (link === undefined) return asSent;
+  // The digest of the request has the link, and not the file.
+  body.digest?.addToPart('source', parts.source!);
+  const boundary = `tablewright-${randomUUID()}`;
+  const headers = { ...body.headers, 'content-type': `multipart/form-data; boundary=${boundary}` };
+  const fetch = () => body.fetch!(link!, signal);
+  return { headers, chunks: () => formWith(parts, fetch, boundary) };
 }
+
+const noFile = { write: () => undefined };
 
 /** Gathers the first chunks, until they have more than `maxBytes` bytes. */
 async function gather(

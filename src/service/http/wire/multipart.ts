@@ -58,7 +58,7 @@ export type FetchLink = (link: string) => Promise<FetchedFile | undefined>;
 export async function readSpreadsheetUpload(
   form: FormBody,
   chunks: AsyncIterable<Buffer>,
-  file: Spool,
+  file: FileWriter,
   maxBodyPartBytes: number,
   fetch?: FetchLink,
 ): Promise<SpreadsheetUpload> {
@@ -330,7 +330,7 @@ const limitsOfParts: Record<string, number> = {
 async function fetchPart(
   parts: ReadForm['parts'],
   source: Buffer,
-  file: Spool,
+  file: FileWriter,
   digest?: BodyDigest,
   fetch?: FetchLink,
 ): Promise<string> {
