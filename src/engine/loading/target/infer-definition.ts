@@ -13,9 +13,9 @@ import {
 } from '../../../encoding/infer/infer-types.ts';
 import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from '../../../encoding/problems/problems.ts';
+import { maxColumns } from '../../tables/definition.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { nothingToLoad } from '../inputs/nothing-to-load.ts';
-import { maxColumns } from '../../tables/definition.ts';
 import { columnsToMake, originNames } from '../provenance/provenance.ts';
 import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 import type { LoadTarget } from './load-target.ts';
