@@ -320,7 +320,7 @@ const pairs: Pair[] = [
     to: 'jsonb',
     values: fc.oneof(
       json,
-      word.filter((x) => !/^\s*(\d|-\d|true|false|null|")/.test(x)),
+      word.filter((x) => !/^\s*(\d|-\d|true|false|null|"|\{")/.test(x)),
     ),
     isExact: (x) => (x.startsWith('{"') && !hasRepeatedKey(x)) || /^\{ *\}$/.test(x) || x.trim() === '[]',
     spells: true,
@@ -523,7 +523,7 @@ const pairs: Pair[] = [
 for (const { from, to, values, isExact, comparesNumbers = false, spells = false } of pairs) {
   test(`${from} becomes ${to} exactly or not at all`, async () => {
     for (let round = 0; round < sized(1, 20); round++) {
-      const seed = Number(process.env.SEED ?? Date.now()) + round;
+      const seed = Number(process.env.TEST_SEED ?? Date.now()) + round;
       const sent = [...new Set(fc.sample(values, { numRuns: 90, seed }))];
       const kept = await stored(from, sent);
       const { problems, converted, back } = await judge(
