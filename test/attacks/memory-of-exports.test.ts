@@ -90,4 +90,30 @@ suite('four exports at the same time', () => {
       }
     });
   }
+
+  const escaped = String.raw`repeat(E'\x01', 15000000)`;
+  const others: Record<string, string> = {
+    'text[]': `ARRAY[${escaped}]`,
+    jsonb: `to_jsonb(${escaped})`,
+    pair: `ROW(${escaped}, 'x')::pair`,
+  };
+  for (const [type, value] of Object.entries(others)) {
+    test(`PostgreSQL does not write rows of ${type} that become much longer as JSON`, async (context) => {
+      await service.database.pool.query(`DROP TYPE IF EXISTS pair CASCADE; CREATE TYPE pair AS (a text, b text);
+        DROP TABLE IF EXISTS four; CREATE TABLE four (a ${type}, b ${type}, c ${type}, d ${type});
+        INSERT INTO four SELECT v, v, v, v FROM (SELECT ${value} AS v) AS v; GRANT SELECT ON four TO PUBLIC`);
+      const read = async (query: string) => {
+        const { result, backendBytes = 0 } = await withBackendMemory(service.database, () =>
+          service.request('GET', `/table/four/rows?${query}`),
+        );
+        context.diagnostic(`${query}: ${Math.round(backendBytes / mib)} MiB`);
+        assert.ok(backendBytes < 480 * mib, `a backend held ${backendBytes / mib} MiB`);
+        return result;
+      };
+      for (const format of ['ndjson', 'csv']) assert.equal((await read(`format=${format}`)).status, 413);
+      const { status, body } = await read('limit=5');
+      assert.equal(status, 200);
+      assert.deepEqual(body.rows, [{ a: null, b: null, c: null, d: null }]);
+    });
+  }
 });

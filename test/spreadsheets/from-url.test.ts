@@ -147,6 +147,16 @@ suite('a repeated request with a link', () => {
       assertProblem(await send('once', other, '', key), 422, 'idempotency-key-reused');
   });
 
+  test('a repeated request of a stored upload may have empty parts', async () => {
+    files.files['/empty.csv'] = csv;
+    const form = formOfLink(files.link('/empty.csv'));
+    for (const part of ['body', 'patch']) form.set(part, '');
+    const first = await send('empty', form, '', later('empty'));
+    assert.equal((await ended(first.body.id)).state, 'committed');
+    const again = await send('empty', form, '', later('empty'));
+    assert.equal(again.headers.get('idempotency-replayed'), 'true', JSON.stringify(again.body));
+  });
+
   test('a link that could not be fetched can be sent again with the same key', async () => {
     const key = { 'idempotency-key': 'fails' };
     const form = () => formOfLink(files.link('/fails.csv'));

@@ -25,7 +25,7 @@ import {
   pageOrder,
   type RowPage,
 } from './row-pages.ts';
-import { leastDigits, leastText, numbersOf, sumOf } from './value-lengths.ts';
+import { leastDigits, leastText, numbersOf, sumOf, sumOfValues } from './value-lengths.ts';
 
 /** The maximum number of bytes of a list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -41,7 +41,11 @@ interface Lengths {
 }
 
 const usualLengths: Lengths = { text: 1024 * 1024, stored: 256 * 1024 };
-/** The maximum number of compressed bytes of the values of a row, except its texts. Their JSON may be a hundred times as long, and PostgreSQL writes a row as a whole. */
+/**
+ * The maximum number of bytes of the values of a row, except its texts, and of those that are compressed. Their JSON may be eight times as long as the
+ * values that are not, and PostgreSQL writes a row as a whole.
+ */
+const maxOtherBytes = 8 * 1024 * 1024;
 const maxPackedBytes = 1024 * 1024;
 /** The smallest lengths. With them almost every row of 1,600 columns can be listed. */
 const leastLengths: Lengths = { text: 4096, stored: 256 };
@@ -194,6 +198,9 @@ function firstRows(
   const cut = long.map((one) => `CASE WHEN ${isTooLong(one, lengths)} THEN ${quoteLiteral(one.name)} END`);
   const least = sumOf(long.map((one) => leastLength(one, lengths)));
   const packed = sumOf(long.filter(({ isText }) => !isText).map((one) => packedLength(one, lengths)));
+  const others = columns.flatMap((column, index) =>
+    column.isLong && !column.isText ? [otherLength(column, `stored.c${index}`, lengths)] : [],
+  );
   // The columns may have any names, so the inner query gives them names of its own.
   const stored = columns.map(({ name }, index) => `t.${quoteIdentifier(name)} AS c${index}, `);
   const values = columns.map(
@@ -211,7 +218,7 @@ FROM (
     OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut)))::pg_catalog.text, true)::pg_catalog.int8 AS bytes
   FROM (
     SELECT stored.cut, stored.place, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} AND stored.packed OPERATOR(pg_catalog.<=) ${maxPackedBytes}
-      AND ${written} OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
+      AND ${sumOfValues(others)} OPERATOR(pg_catalog.<=) ${maxOtherBytes} AND ${written} OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
       SELECT pg_catalog.row_to_json(v.*)::pg_catalog.text FROM (SELECT ${values.join(', ')}) AS v) END AS row
     FROM (
       SELECT ${stored.join('')}${place ? 't.ctid::pg_catalog.text' : 'NULL::pg_catalog.text'} AS place, pg_catalog.array_remove(ARRAY[${cut.join(', ')}]::pg_catalog.text[], NULL) AS cut,
@@ -227,6 +234,12 @@ function packedLength(column: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(column.name)}`;
   return `CASE WHEN pg_catalog.pg_column_compression(${value}) IS NULL OR ${isTooLong(column, lengths)}
     THEN 0 ELSE pg_catalog.pg_column_size(${value}) END`;
+}
+
+/** Returns an expression for the bytes of a value that is shown whole and may be long. A row has the values of its columns unpacked (`toast_flatten_tuple_to_datum`). */
+function otherLength(column: RowColumn, value: string, lengths: Lengths): string {
+  const size = `pg_catalog.pg_column_size(${value})`;
+  return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${leastLengths.stored} AND ${size} OPERATOR(pg_catalog.<=) ${mostStoredBytes(column.base, lengths)} THEN pg_catalog.pg_column_size(ROW(${value})) ELSE 0 END`;
 }
 
 /** Returns the condition that a value is not shown whole. PostgreSQL can evaluate it without reading the value. */

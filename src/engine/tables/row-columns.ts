@@ -8,6 +8,7 @@ export interface RowColumn {
   isVirtual: boolean;
   /** The type, or the type that the domain is based on, is one of PostgreSQL's own. */
   isBuiltIn: boolean;
+  isArray: boolean;
   /** A value may be long. */
   isLong: boolean;
   /** `pg_type.oid` of the type, or of the type that the domain is based on. */
@@ -23,7 +24,7 @@ export interface RowColumn {
 /** Returns the columns as `RowColumn`. The values are the names of the schema and the table. */
 export const rowColumns = `
 SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
-  b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
+  b.oid::bigint::float8 AS base, b.is_array AS "isArray", b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
   (SELECT format('%I.%I', s.nspname, o.collname) FROM pg_catalog.pg_collation o JOIN pg_catalog.pg_namespace s ON s.oid = o.collnamespace
     WHERE o.oid = a.attcollation) AS collation,
   has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "mayRead"
@@ -31,11 +32,11 @@ FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (
   WITH RECURSIVE base AS (
-    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
+    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace, t.typcategory = 'A' AS is_array FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
     UNION ALL
-    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM base JOIN pg_catalog.pg_type t ON t.oid = base.typbasetype
+    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace, t.typcategory = 'A' FROM base JOIN pg_catalog.pg_type t ON t.oid = base.typbasetype
     WHERE base.typtype = 'd')
-  SELECT base.oid, base.typnamespace FROM base WHERE base.typtype <> 'd') AS b
+  SELECT base.oid, base.typnamespace, base.is_array FROM base WHERE base.typtype <> 'd') AS b
 WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum`;
 

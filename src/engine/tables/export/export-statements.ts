@@ -3,7 +3,7 @@ import { type CallersStatement, qualified } from '../../../postgres/callers-stat
 import { failUnless } from '../../../postgres/refuse-unless.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../postgres/sql.ts';
 import { asJson, type RowColumn } from '../row-columns.ts';
-import { leastDigits, leastText, numbersOf, sumOf } from '../value-lengths.ts';
+import { leastDigits, leastText, numbersOf, sumOf, sumOfValues } from '../value-lengths.ts';
 import type { OrderBy } from './export-columns.ts';
 
 export interface ExportedRows {
@@ -19,8 +19,12 @@ export interface ExportedRows {
 export const maxExportedRowBytes = 64 * 1024 * 1024;
 /** All values of a row that are not compressed may have this many bytes in all without being checked: 256 numbers of 131,072 digits. */
 const uncheckedBytes = 2048;
-/** How many bytes a compressed byte may become counts less than this, because most values expand less. A text's length is known exactly. */
-const expansion = 16;
+/** The maximum number of bytes that a compressed byte becomes: with lz4, and less with pglz. */
+const expansion = 255;
+/** How many bytes of text or JSON a byte of other values than texts and numbers may become. */
+const bytesOfByte = 8;
+/** A value of another type is written to find its length if it has up to this many bytes. As JSON it takes PostgreSQL up to 20 times as many. */
+const maxMeasuredBytes = 16 * 1024 * 1024;
 
 /** Returns the COPY of the rows. @param isJson true: each row is one value, a JSON object, in the binary format */
 export function copyOut(rows: ExportedRows, options: 'csv' | 'text' | 'json'): CallersStatement {
@@ -71,28 +75,34 @@ function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJso
 }
 
 /**
- * Returns a condition that is true if the text of the row is not too long. Most rows are so short that nothing is read for it. In the text of the
- * others, PostgreSQL reads one value after the other: it keeps what an expression has read until the end of the row, but a row of VALUES only until the next one.
+ * Returns a condition that is true if the text of the row is not too long. For most rows the stored lengths show it. In the others PostgreSQL reads
+ * one value after the other: it keeps what an expression has read until the end of the row, but a row of VALUES only until the next one.
  */
 function isShortRow(long: RowColumn[], isJson: boolean): string {
-  const within = (lengths: string[], bytes: number) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${bytes}`;
-  const documents = long.filter(({ base }) => base === json);
-  const others = long.filter(({ base }) => base !== json).map((column) => textBytes(column, long.length));
-  const ofDocuments =
-    documents.length === 0 ? [] : [sumOver(documents, json, 'octet_length(pg_catalog.json_send(v.v))')];
-  const bytes = sumOf([...others, ...ofDocuments]);
-  const escapes = isJson ? bytesOfEscapes(long) : [];
-  const isShort = `CASE WHEN s.bytes OPERATOR(pg_catalog.<=) ${maxExportedRowBytes} THEN ${within(['s.bytes', ...escapes], maxExportedRowBytes)} ELSE false END`;
-  return `CASE WHEN ${within([...others, ...documents.map(bytesOfDocument)], Math.floor(maxExportedRowBytes / (isJson ? bytesOfEscape : 1)))} THEN true
-    ELSE (SELECT ${isShort} FROM (SELECT ${bytes} AS bytes OFFSET 0) AS s) END`;
+  const within = (lengths: string[]) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${maxExportedRowBytes}`;
+  const texts = long.filter(isPlainText);
+  const exact = [
+    ...texts.map(bytesOfText),
+    ...(isJson && texts.length > 0 ? [bytesOfEscapes(texts)] : []),
+    bytesOfOthers(long.filter((column) => !isPlainText(column))),
+  ];
+  return `CASE WHEN ${within(long.map((column) => mostBytes(column, isJson, long.length)))} THEN true
+    WHEN ${within(long.map((column) => leastBytes(column, long.length)))} THEN (SELECT ${within(exact)}) ELSE false END`;
 }
 
-/** Returns an expression for the sum of `of`, in which `v.v` is the value of one of the columns as the type with this oid. */
-function sumOver(columns: RowColumn[], type: typeof json | typeof text, of: string, from = ''): string {
-  const values = columns.map(
-    ({ name }) => `(t.${quoteIdentifier(name)}::pg_catalog.${type === json ? 'json' : 'text'})`,
-  );
-  return `(SELECT coalesce(pg_catalog.sum(pg_catalog.${of}), 0)::pg_catalog.int8 FROM (VALUES ${values.join(', ')}) AS v(v)${from})`;
+const bytea = 17;
+const json = 114;
+const xml = 142;
+const char = 1042;
+
+function isPlainText({ isText, base }: RowColumn): boolean {
+  return (isText && base !== bytea) || base === char || base === xml;
+}
+
+/** Returns an expression for the bytes of a text, which PostgreSQL knows without reading it. */
+function bytesOfText({ name, base }: RowColumn): string {
+  const value = `t.${quoteIdentifier(name)}`;
+  return `coalesce(pg_catalog.octet_length(${base === xml ? `${value}::pg_catalog.text` : value}), 0)`;
 }
 
 /** JSON writes a control character as `\u0001`, and a quotation mark, a backslash and white space with two characters. */
@@ -100,51 +110,60 @@ const bytesOfEscape = 6;
 /** A text is searched for escapes in parts of so many characters. */
 const charactersOfPart = 2 * 1024 * 1024;
 
-/** Returns expressions for the bytes that escapes add at most to the values in JSON. PostgreSQL writes a part of a text as JSON for it. */
-function bytesOfEscapes(long: RowColumn[]): string[] {
-  const isPlain = ({ isText, base }: RowColumn) =>
-    (isText && base !== bytea) || base === char || base === xml;
-  const texts = long.filter(isPlain);
-  const added =
-    'int4mi(pg_catalog.octet_length(pg_catalog.json_send(pg_catalog.to_json(p.p))), pg_catalog.int4pl(pg_catalog.octet_length(p.p), 2))';
-  // The function makes a copy, so that the text is not decompressed for each part.
-  const parts = `, LATERAL (SELECT pg_catalog.textcat(v.v, '') OFFSET 0) AS w(w),
+/** Returns an expression for the bytes that escapes add to texts in JSON. PostgreSQL writes a part of a text as JSON for it. */
+function bytesOfEscapes(texts: RowColumn[]): string {
+  const values = texts.map(({ name }) => `(t.${quoteIdentifier(name)}::pg_catalog.text)`);
+  // With the encoding SQL_ASCII a part may end within a character, so `json_send`, which checks it, cannot be used.
+  return `(SELECT coalesce(pg_catalog.sum(pg_catalog.int4mi(pg_catalog.octet_length(pg_catalog.to_json(p.p)::pg_catalog.text),
+      pg_catalog.int4pl(pg_catalog.octet_length(p.p), 2))), 0)::pg_catalog.int8
+    FROM (VALUES ${values.join(', ')}) AS v(v),
+    -- The function makes a copy, so that the text is not decompressed for each part.
+    LATERAL (SELECT pg_catalog.textcat(v.v, '') OFFSET 0) AS w(w),
     LATERAL pg_catalog.generate_series(1, pg_catalog.char_length(w.w), ${charactersOfPart}) AS i(i),
-    LATERAL (SELECT pg_catalog.substr(w.w, i.i, ${charactersOfPart}) OFFSET 0) AS p(p)`;
-  const ofOthers = long
-    .filter((column) => !isPlain(column) && ![bytea, json, jsonb].includes(column.base))
-    .map(({ name }) => {
-      const size = `pg_catalog.pg_column_size(t.${quoteIdentifier(name)})`;
-      return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${uncheckedBytes} THEN ${bytesOfEscape - 1}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${size} ELSE 0 END`;
-    });
-  return [...(texts.length === 0 ? [] : [sumOver(texts, text, added, parts)]), ...ofOthers];
+    LATERAL (SELECT pg_catalog.substr(w.w, i.i, ${charactersOfPart}) OFFSET 0) AS p(p))`;
 }
 
-const bytea = 17;
-const jsonb = 3802;
-const json = 114;
-const text = 25;
-const xml = 142;
-const char = 1042;
+/** Returns an expression for the bytes of other values as JSON, which is longer than their text. */
+function bytesOfOthers(others: RowColumn[]): string {
+  const lengths = others.map((column) => {
+    const value = `t.${quoteIdentifier(column.name)}`;
+    if (column.base === bytea)
+      return `2::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.octet_length(${value})`;
+    if (column.base === json) return `pg_catalog.octet_length(pg_catalog.json_send(${value}))`;
+    if (column.isArray)
+      return `(SELECT pg_catalog.sum(coalesce(pg_catalog.octet_length(pg_catalog.json_send(pg_catalog.to_json(${asJson(column, 'e.e')}))), 4)) OPERATOR(pg_catalog.+) pg_catalog.cardinality(${value})
+        FROM (SELECT pg_catalog.unnest(${value}) AS e OFFSET 0) AS e)`;
+    const isMeasured = `pg_catalog.pg_column_size(ROW(${value})) OPERATOR(pg_catalog.<=) ${maxMeasuredBytes}`;
+    return `CASE WHEN ${isMeasured} THEN pg_catalog.octet_length(pg_catalog.json_send(pg_catalog.to_json(${asJson(column, value)}))) ELSE ${maxExportedRowBytes + 1} END`;
+  });
+  return sumOfValues(lengths);
+}
 
-/** Returns an expression for the approximate bytes of a value's text, which PostgreSQL evaluates without reading a long value. @param count the number of such values in a row */
-function textBytes({ name, base, isText }: RowColumn, count: number): string {
+/** Returns an expression for an upper bound of the bytes of a value in the row, which PostgreSQL evaluates without reading a long value. @param count the number of such values in a row */
+function mostBytes(column: RowColumn, isJson: boolean, count: number): string {
+  const value = `t.${quoteIdentifier(column.name)}`;
+  const times = (factor: number, bytes: string) =>
+    `(${factor}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${bytes})`;
+  if (isPlainText(column)) return times(isJson ? bytesOfEscape : 1, bytesOfText(column));
+  if (column.base === bytea) return leastBytes(column, count);
+  const size = `coalesce(pg_catalog.pg_column_size(${value}), 0)`;
+  const isPacked = `pg_catalog.pg_column_compression(${value}) IS NOT NULL`;
+  const ofByte = column.base === json ? 1 : bytesOfByte;
+  return `greatest(${leastBytes(column, count)}, CASE WHEN ${isPacked} THEN ${times(ofByte * expansion, size)} ELSE ${times(ofByte, size)} END)`;
+}
+
+/** Returns an expression for a lower bound of the bytes of a value in the row, but with all digits of its numbers. */
+function leastBytes(column: RowColumn, count: number): string {
+  const { name, base } = column;
   const value = `t.${quoteIdentifier(name)}`;
-  const octets = (text: string) => `coalesce(pg_catalog.octet_length(${text}), 0)`;
-  if (base === bytea) return `(2::pg_catalog.int8 OPERATOR(pg_catalog.*) ${octets(value)})`;
-  if (isText || base === char) return octets(value);
-  if (base === xml) return octets(`${value}::pg_catalog.text`);
+  if (base === bytea)
+    return `(2::pg_catalog.int8 OPERATOR(pg_catalog.*) coalesce(pg_catalog.octet_length(${value}), 0))`;
+  if (isPlainText(column)) return bytesOfText(column);
+  if (base === json) return '0';
   const size = `coalesce(pg_catalog.pg_column_size(${value}), 0)`;
   const isPacked = `pg_catalog.pg_column_compression(${value}) IS NOT NULL`;
   const numbers = numbersOf(base, value);
-  const text = `coalesce(${leastText(base, value)}, 0)`;
-  const least = numbers === undefined ? text : `greatest(${text}, coalesce(${leastDigits(numbers)}, 0))`;
-  return `CASE WHEN ${size} OPERATOR(pg_catalog.<=) ${Math.floor(uncheckedBytes / count)} AND NOT (${isPacked}) THEN 0::pg_catalog.int8
-    ELSE greatest(${least}, CASE WHEN ${isPacked} THEN ${expansion}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${size} ELSE 0 END) END`;
-}
-
-/** Returns an expression for the bytes of a document, or for more than a row may have if it is compressed. */
-function bytesOfDocument({ name }: RowColumn): string {
-  const value = `t.${quoteIdentifier(name)}`;
-  return `CASE WHEN pg_catalog.pg_column_compression(${value}) IS NULL THEN coalesce(pg_catalog.pg_column_size(${value}), 0) ELSE ${maxExportedRowBytes + 1} END`;
+  const least = `coalesce(${leastText(base, value)}, 0)`;
+  const digits = numbers === undefined ? least : `greatest(${least}, coalesce(${leastDigits(numbers)}, 0))`;
+  return `CASE WHEN ${size} OPERATOR(pg_catalog.<=) ${Math.floor(uncheckedBytes / count)} AND NOT (${isPacked}) THEN 0::pg_catalog.int8 ELSE ${digits} END`;
 }

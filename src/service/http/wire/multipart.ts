@@ -83,8 +83,9 @@ export async function readSpreadsheetUpload(
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
   }
   const [body, patch] = [parts.get('body'), parts.get('patch')];
-  if (body) digest?.addToPart('body', body);
-  if (patch) digest?.addToPart('patch', patch);
+  // The stored form of a link has no empty parts.
+  if (body?.length) digest?.addToPart('body', body);
+  if (patch?.length) digest?.addToPart('patch', patch);
   digest?.endOfParts();
   return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, source, fileName };
 }
