@@ -86,8 +86,24 @@ function isShortRow(long: RowColumn[], isJson: boolean): string {
     ...(isJson && texts.length > 0 ? [bytesOfEscapes(texts)] : []),
     bytesOfOthers(long.filter((column) => !isPlainText(column))),
   ];
-  return `CASE WHEN ${within(long.map((column) => mostBytes(column, isJson, long.length)))} THEN true
-    WHEN ${within(long.map((column) => leastBytes(column, long.length)))} THEN (SELECT ${within(exact)}) ELSE false END`;
+  const sizes = long.map((column) => mostBytes(column, isJson));
+  const unlessLong = (column: RowColumn, index: number) => unlessNumbers(column, sizes[index]!, long.length);
+  // The digits are counted at one place only, because the query of a wide table takes PostgreSQL much memory.
+  const least = sumOf(long.map((column) => leastBytes(column, long.length)));
+  return `CASE WHEN ${within(long.map(unlessLong))} THEN true ELSE (
+    SELECT CASE WHEN s.least OPERATOR(pg_catalog.>) ${maxExportedRowBytes} THEN false WHEN ${within(['s.least', ...sizes])} THEN true ELSE ${within(exact)} END
+    FROM (SELECT ${least} AS least OFFSET 0) AS s) END`;
+}
+
+/** Returns the length, or for a value that may have many digits more than a row may have. @param count the number of long values in a row */
+function unlessNumbers({ name, base }: RowColumn, length: string, count: number): string {
+  const value = `t.${quoteIdentifier(name)}`;
+  if (numbersOf(base, value) === undefined) return length;
+  return `CASE WHEN ${isUnchecked(value, count)} THEN 0 ELSE ${maxExportedRowBytes + 1} END`;
+}
+
+function isUnchecked(value: string, count: number): string {
+  return `coalesce(pg_catalog.pg_column_size(${value}), 0) OPERATOR(pg_catalog.<=) ${Math.floor(uncheckedBytes / count)} AND pg_catalog.pg_column_compression(${value}) IS NULL`;
 }
 
 const bytea = 17;
@@ -130,7 +146,8 @@ function bytesOfOthers(others: RowColumn[]): string {
     if (column.base === bytea)
       return `2::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.octet_length(${value})`;
     if (column.base === json) return `pg_catalog.octet_length(pg_catalog.json_send(${value}))`;
-    if (column.isArray)
+    // The digits of arrays of numbers are known here, so they need no query of their elements.
+    if (column.isArray && numbersOf(column.base, value) === undefined)
       return `(SELECT pg_catalog.sum(coalesce(pg_catalog.octet_length(pg_catalog.json_send(pg_catalog.to_json(${asJson(column, 'e.e')}))), 4)) OPERATOR(pg_catalog.+) pg_catalog.cardinality(${value})
         FROM (SELECT pg_catalog.unnest(${value}) AS e OFFSET 0) AS e)`;
     const isMeasured = `pg_catalog.pg_column_size(ROW(${value})) OPERATOR(pg_catalog.<=) ${maxMeasuredBytes}`;
@@ -139,31 +156,27 @@ function bytesOfOthers(others: RowColumn[]): string {
   return sumOfValues(lengths);
 }
 
-/** Returns an expression for an upper bound of the bytes of a value in the row, which PostgreSQL evaluates without reading a long value. @param count the number of such values in a row */
-function mostBytes(column: RowColumn, isJson: boolean, count: number): string {
+/** Returns an expression for an upper bound of the bytes of a value in the row, except the digits of numbers, which PostgreSQL evaluates without reading a long value. */
+function mostBytes(column: RowColumn, isJson: boolean): string {
   const value = `t.${quoteIdentifier(column.name)}`;
   const times = (factor: number, bytes: string) =>
     `(${factor}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${bytes})`;
   if (isPlainText(column)) return times(isJson ? bytesOfEscape : 1, bytesOfText(column));
-  if (column.base === bytea) return leastBytes(column, count);
+  if (column.base === bytea) return times(2, `coalesce(pg_catalog.octet_length(${value}), 0)`);
   const size = `coalesce(pg_catalog.pg_column_size(${value}), 0)`;
-  const isPacked = `pg_catalog.pg_column_compression(${value}) IS NOT NULL`;
   const ofByte = column.base === json ? 1 : bytesOfByte;
-  return `greatest(${leastBytes(column, count)}, CASE WHEN ${isPacked} THEN ${times(ofByte * expansion, size)} ELSE ${times(ofByte, size)} END)`;
+  return `CASE WHEN pg_catalog.pg_column_compression(${value}) IS NULL THEN ${times(ofByte, size)} ELSE ${times(ofByte * expansion, size)} END`;
 }
 
 /** Returns an expression for a lower bound of the bytes of a value in the row, but with all digits of its numbers. */
 function leastBytes(column: RowColumn, count: number): string {
   const { name, base } = column;
   const value = `t.${quoteIdentifier(name)}`;
-  if (base === bytea)
-    return `(2::pg_catalog.int8 OPERATOR(pg_catalog.*) coalesce(pg_catalog.octet_length(${value}), 0))`;
+  if (base === bytea) return mostBytes(column, false);
   if (isPlainText(column)) return bytesOfText(column);
   if (base === json) return '0';
-  const size = `coalesce(pg_catalog.pg_column_size(${value}), 0)`;
-  const isPacked = `pg_catalog.pg_column_compression(${value}) IS NOT NULL`;
   const numbers = numbersOf(base, value);
   const least = `coalesce(${leastText(base, value)}, 0)`;
   const digits = numbers === undefined ? least : `greatest(${least}, coalesce(${leastDigits(numbers)}, 0))`;
-  return `CASE WHEN ${size} OPERATOR(pg_catalog.<=) ${Math.floor(uncheckedBytes / count)} AND NOT (${isPacked}) THEN 0::pg_catalog.int8 ELSE ${digits} END`;
+  return `CASE WHEN ${isUnchecked(value, count)} THEN 0::pg_catalog.int8 ELSE ${digits} END`;
 }
