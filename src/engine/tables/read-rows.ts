@@ -41,11 +41,9 @@ interface Lengths {
 }
 
 const usualLengths: Lengths = { text: 1024 * 1024, stored: 256 * 1024 };
-/**
- * The maximum number of bytes of the values of a row, except its texts, and of those that are compressed. Their JSON may be eight times as long as the
- * values that are not, and PostgreSQL writes a row as a whole.
- */
+/** The maximum number of bytes of the values of a row, unpacked and without its texts. Their JSON may be eight times as long, and PostgreSQL writes a row as a whole. */
 const maxOtherBytes = 8 * 1024 * 1024;
+/** The maximum number of bytes of those that are compressed. Only up to here they are unpacked to find their length. */
 const maxPackedBytes = 1024 * 1024;
 /** The smallest lengths. With them almost every row of 1,600 columns can be listed. */
 const leastLengths: Lengths = { text: 4096, stored: 256 };
@@ -239,7 +237,7 @@ function packedLength(column: RowColumn, lengths: Lengths): string {
 /** Returns an expression for the bytes of a value that is shown whole and may be long. A row has the values of its columns unpacked (`toast_flatten_tuple_to_datum`). */
 function otherLength(column: RowColumn, value: string, lengths: Lengths): string {
   const size = `pg_catalog.pg_column_size(${value})`;
-  return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${leastLengths.stored} AND ${size} OPERATOR(pg_catalog.<=) ${mostStoredBytes(column.base, lengths)} THEN pg_catalog.pg_column_size(ROW(${value})) ELSE 0 END`;
+  return `CASE WHEN ${size} OPERATOR(pg_catalog.>) ${leastLengths.stored} AND ${isShownWhole(column, value, lengths)} THEN pg_catalog.pg_column_size(ROW(${value})) ELSE 0 END`;
 }
 
 /** Returns the condition that a value is not shown whole. PostgreSQL can evaluate it without reading the value. */
@@ -266,12 +264,17 @@ function leastLength(column: RowColumn, lengths: Lengths): string {
 
 /** Returns an expression for what is shown of the value. */
 function shownValue(column: RowColumn, value: string, lengths: Lengths): string {
-  const { isLong, isText, base } = column;
+  const { isLong, isText } = column;
   if (isText) {
     return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${lengths.text}
       THEN pg_catalog.substr(${value}, 1, ${cutLength}) ELSE ${value} END`;
   }
   const shown = asJson(column, value);
   if (!isLong) return shown;
-  return `CASE WHEN pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base, lengths)} THEN ${shown} END`;
+  return `CASE WHEN ${isShownWhole(column, value, lengths)} THEN ${shown} END`;
+}
+
+/** Returns the condition that a value of another type than a text is shown. */
+function isShownWhole({ base }: RowColumn, value: string, lengths: Lengths): string {
+  return `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base, lengths)}`;
 }

@@ -74,8 +74,12 @@ export function sumOf(lengths: string[]): string {
   return ['0::pg_catalog.int8', ...lengths].join(' OPERATOR(pg_catalog.+) ');
 }
 
-/** Returns an expression for the sum of lengths for which PostgreSQL reads the values. What it has read of one is freed when it comes to the next row of VALUES. */
+/**
+ * Returns an expression for the sum of lengths for which PostgreSQL reads the values. What it has read of one is freed when it comes to the next
+ * row of VALUES, so the last row reads nothing.
+ */
 export function sumOfValues(lengths: string[]): string {
-  const values = [...lengths, '0', '0'].map((length) => `((${length})::pg_catalog.int8)`);
+  if (lengths.length === 0) return '0';
+  const values = [...lengths, '0'].map((length) => `((${length})::pg_catalog.int8)`);
   return `(SELECT coalesce(pg_catalog.sum(v.v), 0)::pg_catalog.int8 FROM (VALUES ${values.join(', ')}) AS v(v))`;
 }

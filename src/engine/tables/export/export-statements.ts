@@ -143,8 +143,7 @@ function bytesOfEscapes(texts: RowColumn[]): string {
 function bytesOfOthers(others: RowColumn[]): string {
   const lengths = others.map((column) => {
     const value = `t.${quoteIdentifier(column.name)}`;
-    if (column.base === bytea)
-      return `2::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.octet_length(${value})`;
+    if (column.base === bytea) return mostBytes(column, true);
     if (column.base === json) return `pg_catalog.octet_length(pg_catalog.json_send(${value}))`;
     // The digits of arrays of numbers are known here, so they need no query of their elements.
     if (column.isArray && numbersOf(column.base, value) === undefined)
