@@ -544,7 +544,10 @@ suite('random profiles', () => {
       }),
     );
   const text = of('1', '2', ' 3', '-', 'x', '01.02.2020', "'q'", '');
-  const rows = fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 4 });
+  // The definition of a profile does not let a file without rows empty a table, but one that is sent does.
+  const rows = fc
+    .array(fc.tuple(text, text), { minLength: 1, maxLength: 4 })
+    .filter((cells) => cells.flat().some((cell) => cell !== ''));
   const columns = [
     { name: 'a', type: 'text', is_nullable: false },
     { name: 'b', type: 'text', default: 'none' },
