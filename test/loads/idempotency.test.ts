@@ -1,6 +1,6 @@
 /** Requests with an Idempotency-Key do their work once, however often they are sent. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -118,6 +118,53 @@ suite('a request that is sent again', () => {
       assert.equal(answer.headers.get('idempotency-replayed'), null);
     }
     assert.equal(await count(), before + 2);
+  });
+
+  test('a stored answer is not sent to a token of the subject with another role or without table:read', async () => {
+    const [{ role }] = (await service.rows('SELECT current_user AS role')) as [{ role: string }];
+    await service.rows("CREATE TABLE public.hidden (s text); INSERT INTO public.hidden VALUES ('TOPSECRET')");
+    const scope = 'table:alter table:load';
+    const rights = {
+      all: { scope: `${scope} table:read` },
+      unread: { scope },
+      role: { scope: `${scope} table:read`, role },
+      'role, unread': { scope, role },
+    };
+    const body = JSON.stringify({ table: { columns: [{ name: 's', type: 'integer' }] } });
+    const headersOf = (key: string) => ({ 'content-type': 'application/json', ...keyed(key).headers });
+    const sends = {
+      put: (key: string, token: string) =>
+        service.request('PUT', '/table/hidden', { headers: headersOf(key), body, token }),
+      post: (key: string, token: string) => service.post(append, { data }, { ...keyed(key), token }),
+    };
+    for (const [kind, send] of Object.entries(sends)) {
+      for (const [first, of] of Object.entries(rights)) {
+        const key = `${kind} ${first}`.replaceAll(/\W+/g, '-');
+        const answer = await send(key, await service.token({ subject: 'cat', ...of }));
+        const isShown = JSON.stringify(answer.body).includes('TOPSECRET');
+        assert.equal(isShown, kind === 'put' && !first.includes('unread'), JSON.stringify(answer.body));
+        for (const [later, other] of Object.entries(rights)) {
+          const again = await send(key, await service.token({ subject: 'cat', ...other }));
+          if (later === first) assertReplay(again, answer);
+          else assertProblem(again, 422, 'idempotency-key-reused');
+        }
+      }
+    }
+  });
+
+  test('an answer that a version without rights in its digest has stored is sent to table:read without a role only', async () => {
+    const digest = createHash('sha256')
+      .update(JSON.stringify({ data }))
+      .update(`\0POST /api/v1${append}`)
+      .digest();
+    const first = await service.post(append, { data }, keyed('older'));
+    await service.rows(`UPDATE ${schema}.idempotency_keys SET fingerprint = $1 WHERE key = 'older'`, [
+      digest,
+    ]);
+    assertReplay(await service.post(append, { data }, keyed('older')), first);
+    const token = await service.token({ scope: 'table:load' });
+    const again = await service.post(append, { data }, { ...keyed('older'), token });
+    assertProblem(again, 422, 'idempotency-key-reused');
   });
 
   test('a request that is sent again after a failure of the service is run', async () => {

@@ -106,7 +106,7 @@ export function alterTableRoute(app: FastifyInstance, context: HttpContext): voi
       const text = await readDefinitionText(request, context, admitted);
       const { defaultFunctions: extraFunctions, lockTimeoutMs, statementTimeoutMs } = context.config.database;
       const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
+      return answerTextOnce(request, reply, records, { grants, text }, async (keeper) => {
         let result: AlterResult | undefined;
         const toAnswer = () => answerOf(result!, query.dry_run);
         const options = {

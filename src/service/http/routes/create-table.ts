@@ -136,7 +136,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         records.eventStatements([{ type: 'table.created', schema, table: name, distribution }]),
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-    return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (claimed) => {
+    return answerTextOnce(request, reply, records, { grants, text }, async (claimed) => {
       let expected: CreateResult | undefined;
       // Without an idempotency key there is no result to store before the commit, which saves one round trip.
       const onResult =

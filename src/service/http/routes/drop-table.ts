@@ -53,7 +53,7 @@ export function dropTableRoute(app: FastifyInstance, context: HttpContext): void
       const text = Buffer.alloc(0);
       const answer = { status: 204, headers: {}, body: text };
       const { lockTimeoutMs } = context.config.database;
-      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
+      return answerTextOnce(request, reply, records, { grants, text }, async (keeper) => {
         const isDropped = await context.lines.creates.use(
           { caller, table: tableKey({ schema, name }) },
           signal,

@@ -73,7 +73,7 @@ export function renameTableRoute(app: FastifyInstance, context: HttpContext): vo
       const { schema, name, grants, caller, signal, transaction } = admitted;
       const text = await readDefinitionText(request, context, admitted, maxBytes);
       const { defaultFunctions: extraFunctions, lockTimeoutMs } = context.config.database;
-      return answerTextOnce(request, reply, records, { owner: grants.owner, text }, async (keeper) => {
+      return answerTextOnce(request, reply, records, { grants, text }, async (keeper) => {
         const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
         if (change.schema !== undefined) requireTarget(grants, change.schema);
         let answer: KeptAnswer | undefined;

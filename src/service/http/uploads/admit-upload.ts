@@ -131,21 +131,18 @@ interface NewLoad {
 export function beginLoad(
   request: FastifyRequest,
   { records }: HttpContext,
-  { grants: { owner, subject, role }, cancel }: Pick<TableRequest, 'grants' | 'cancel'>,
+  { grants, cancel }: Pick<TableRequest, 'grants' | 'cancel'>,
   { facts, bytesReceived, tag }: NewLoad,
 ): Pick<Upload, 'run' | 'key' | 'requestId' | 'log' | 'onLoaded'> {
+  const { owner, subject, role } = grants;
   const length = request.headers['content-length'];
   const bytesExpected = length === undefined ? undefined : Number(length);
   const run = records.uploads.create(
     { ...facts, owner, subject, role, bytesExpected },
     { bytesReceived, isReceived: () => request.raw.complete },
   );
-  const key = requestKeyOf(
-    request,
-    records,
-    { owner, claim: run.id, headers: { [loadIdHeader]: run.id } },
-    tag,
-  );
+  const claimed = { claim: run.id, headers: { [loadIdHeader]: run.id } };
+  const key = requestKeyOf(request, records, grants, claimed, tag);
   run.cancelled.addEventListener('abort', () => cancel(run.cancelled.reason));
   return {
     run,

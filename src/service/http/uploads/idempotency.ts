@@ -12,6 +12,7 @@ import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { Records } from '../../loads/records.ts';
 import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { asAppError, keptProblem } from '../answers/problem-json.ts';
+import type { Grants } from '../tokens/auth.ts';
 import { BodyDigest } from '../wire/body-digest.ts';
 import { ClientGone } from '../wire/request-body.ts';
 
@@ -30,14 +31,23 @@ export type DigestedKey = RequestKey & { digest: BodyDigest };
 export function requestKeyOf(
   request: FastifyRequest,
   records: Records,
-  claimed: Omit<RequestKey, 'key' | 'digest'>,
-  also?: string,
+  grants: Grants,
+  claimed: Omit<RequestKey, 'key' | 'digest' | 'owner'>,
+  also = '',
 ): DigestedKey | undefined {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
   records.require();
   const key = checkedKey('Idempotency-Key', 'header', String(header));
-  return { ...claimed, key, digest: new BodyDigest(request, also) };
+  return { ...claimed, owner: grants.owner, key, digest: new BodyDigest(request, also + rightsOf(grants)) };
+}
+
+/**
+ * Returns the rights that decide which values of a table an answer shows. They belong to the request, so a token of the same subject with
+ * other rights does not get its answer. Nothing is added for `table:read` without a role, so that keys of older versions remain valid.
+ */
+function rightsOf({ scopes, role }: Grants): string {
+  return `${scopes.has('table:read') ? '' : '\0without table:read'}${role === undefined ? '' : `\0role ${role}`}`;
 }
 
 /**
@@ -56,7 +66,7 @@ export function checkedKey(name: string, place: 'header' | 'query parameter', va
 function keyReused(): AppError {
   return new AppError(
     'idempotency-key-reused',
-    'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
+    'Another request was answered under this Idempotency-Key, or the same one with other rights (table:read, role). Send a new key for a new request.',
   );
 }
 
@@ -134,10 +144,10 @@ export function answerTextOnce(
   request: FastifyRequest,
   reply: FastifyReply,
   records: Records,
-  { owner, text }: { owner: Buffer; text: Buffer },
+  { grants, text }: { grants: Grants; text: Buffer },
   work: (keeper: AnswerKeeper) => Promise<KeptAnswer>,
 ): Promise<Buffer> {
-  const key = requestKeyOf(request, records, { owner, claim: uuidV7() });
+  const key = requestKeyOf(request, records, grants, { claim: uuidV7() });
   key?.digest.addWhole(text);
   return answerOnce(reply, records, { key, requestId: request.id, readBody: async () => {} }, work);
 }
