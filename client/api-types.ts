@@ -766,7 +766,7 @@ export interface components {
       cell?: string;
       /** @description The number of the data row, from 1. */
       row?: number;
-      /** @description For a row of an existing table: the columns of its primary key with their values, or `ctid`. */
+      /** @description For a row of an existing table: the columns of its primary key with their values, or `ctid`. In the record of a load those columns are absent that you may not read. */
       key?: {
         [key: string]: string;
       };
@@ -3534,7 +3534,7 @@ export interface operations {
         'If-Match'?: string;
         /** @description `*`: creates the table, and changes no table that exists (412). */
         'If-None-Match'?: string;
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
         'Content-Encoding'?: string;
@@ -3628,7 +3628,7 @@ export interface operations {
         new_names?: boolean;
       };
       header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
         'Content-Encoding'?: string;
@@ -3722,7 +3722,7 @@ export interface operations {
       header?: {
         /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
         'If-Match'?: string;
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
       };
       path: {
@@ -3785,7 +3785,7 @@ export interface operations {
       header?: {
         /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
         'If-Match'?: string;
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
         'Content-Encoding'?: string;
@@ -4429,7 +4429,7 @@ export interface operations {
         dry_run?: boolean;
       };
       header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
         Prefer?: string;
@@ -4556,7 +4556,7 @@ export interface operations {
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
       401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
       403: components['responses']['Forbidden'];
       /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
       404: components['responses']['NotFound'];
@@ -4655,7 +4655,7 @@ export interface operations {
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
       401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
       403: components['responses']['Forbidden'];
       /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
       404: components['responses']['NotFound'];
@@ -5091,7 +5091,7 @@ export interface operations {
         flatten_separator?: string;
       };
       header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
         Prefer?: string;
@@ -5392,7 +5392,7 @@ export interface operations {
         comment?: string;
       };
       header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
         Prefer?: string;

@@ -150,6 +150,7 @@ export async function fillTable(
   const target = await openTarget(client, upload, types.inferred);
   // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
+  if (!target.isNew) context.observer?.opened(target.oid);
   if (context.observer) context.observer.ownsProblemColumn = ownsProblemColumn(target.columns);
   const filled = originNames(request.provenance);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);

@@ -18,6 +18,8 @@ export interface LoadedPart extends LoadedInto {
   sheet?: string | undefined;
   /** The file in the zip file, as the plan names it. */
   fileInZip?: string | undefined;
+  /** The oid of the existing table; undefined: the load has not opened it, or makes a new one. */
+  oid?: number | undefined;
 }
 
 /** What is known of a load when it begins. */
@@ -76,6 +78,8 @@ export interface LoadSnapshot {
   stored:
     | { count: number; bytes: number; rows: number | undefined; rowBytes: number | undefined }
     | undefined;
+  /** The oid of the existing table of the load, to which its stored values belong; undefined: it has not been opened, or is a new one. */
+  tableOid: number | undefined;
   /** The changes that are stored with the row; undefined: the rows were not compared with those of the table. */
   changes: Omit<StoredChanges, 'pages'> | undefined;
   /** The name of the file, without folders; undefined: none was sent, or it has not arrived. */

@@ -83,6 +83,7 @@ export class LoadRun implements LoadObserver {
   #events: EventFacts[] = [];
   /** The changes with which the load ends if it is committed or checked. */
   #changes: StoredChanges | undefined;
+  #tableOid: number | undefined;
   #pages: StoredPage[] = [];
 
   constructor(options: RunOptions) {
@@ -113,6 +114,11 @@ export class LoadRun implements LoadObserver {
   start(): Date {
     this.#startedAt ??= new Date();
     return this.#startedAt;
+  }
+
+  opened(oid: number, part?: number): void {
+    if (part === undefined) this.#tableOid = oid;
+    else this.facts.parts![part]!.oid = oid;
   }
 
   committing(result: LoadResult): void {
@@ -187,6 +193,7 @@ export class LoadRun implements LoadObserver {
       // Until the load has ended, `answer` is the answer that it gets if it is committed.
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
+      tableOid: this.#tableOid,
       changes: storesChanges.has(this.state) ? this.#changes : undefined,
       fileName: this.fileName,
       digest: undefined,

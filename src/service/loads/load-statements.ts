@@ -103,7 +103,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     problems_stored: snapshot.stored?.count,
     problem_bytes: snapshot.stored?.bytes,
     change_counts: snapshot.changes?.counts,
-    change_table: snapshot.changes?.table,
+    change_table: snapshot.changes?.table ?? snapshot.tableOid,
     changes_stored: snapshot.changes?.count,
     change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),

@@ -27,7 +27,7 @@ export interface LoadView {
   problemsStored: number;
   /** undefined or null: the rows were not compared with those of the table, or the load has not ended. */
   changeCounts?: RowCounts | null | undefined;
-  /** The oid of the table to which the changes belong; undefined or null: it is not known. */
+  /** The oid of the table to which the changes and the keys in problems belong; undefined or null: it is not known. */
   changeTable?: number | null | undefined;
   changesStored: number;
   owner: Buffer;
@@ -44,7 +44,7 @@ export interface LoadView {
 
 /** Returns a load of this process as a caller sees it. */
 export function viewOf(run: LoadRun): LoadView {
-  const { process: _, digest: __, facts, stored, changes, ...snapshot } = run.snapshot();
+  const { process: _, digest: __, facts, stored, changes, tableOid, ...snapshot } = run.snapshot();
   return {
     ...snapshot,
     ...facts,
@@ -57,7 +57,7 @@ export function viewOf(run: LoadRun): LoadView {
     role: facts.role ?? null,
     problemsStored: stored?.count ?? 0,
     changeCounts: changes?.counts,
-    changeTable: changes?.table,
+    changeTable: changes?.table ?? tableOid,
     changesStored: changes?.count ?? 0,
     faultyRows: stored?.rows ?? 0,
     cancelRequested: run.cancelled.aborted,

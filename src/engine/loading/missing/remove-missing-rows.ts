@@ -330,7 +330,9 @@ async function change(client: ClientBase, load: MissingLoad, statement: CallersS
   } catch (error) {
     if (!isRefusalOfData(error) && !isPolicyViolation(error)) throw error;
     problems.reason = `PostgreSQL refuses to ${option.action} the rows that the upload does not have (missing_rows).`;
-    problems.add(rowProblem({ error }, staged.places));
+    // The value is that of a stored row, for which the table has no partition.
+    const { value: _, ...problem } = rowProblem({ error }, staged.places);
+    problems.add(problem);
     problems.throwIfAny();
     throw error;
   }

@@ -102,6 +102,7 @@ export async function openExistingTable(
   if (changesRows) columns = columns.map(leaveNotNullToPostgres);
   return {
     relation,
+    oid,
     stored: kind === 'p' || isSharded ? relation : `ONLY ${relation}`,
     columns,
     added: added.map((column) => column.name),

@@ -7,4 +7,5 @@ export type LoadTarget = NewTable | ExistingTable;
 /** A table that existed before the upload, and has its keys. */
 export interface ExistingTable extends RowTarget {
   readonly isNew: false;
+  readonly oid: number;
 }

@@ -1,7 +1,7 @@
 /** The parts that the endpoints for loads share: who may see a load, and how it is shown. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { AppError, wrongParameter } from '../../../core/errors.ts';
+import { AppError, type Problem, wrongParameter } from '../../../core/errors.ts';
 import { optionalText } from '../../../engine/tables/name-schemas.ts';
 import type { KeptAnswer, LoadedPart } from '../../loads/load-record.ts';
 import { loadStates } from '../../loads/load-state.ts';
@@ -11,6 +11,7 @@ import type { Loads } from '../../loads/loads.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { allowsSchema, type Grants, type Scope } from '../tokens/auth.ts';
+import { type LoadCaller, type ShownColumns, shownColumnsOf, shownProblems } from './stored-values.ts';
 
 export const LoadPath = Type.Object({
   id: Type.String({ description: 'The id of the load.', examples: ['0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d'] }),
@@ -96,8 +97,18 @@ export const Load = Type.Object(
   { title: 'Load' },
 );
 
-/** Returns a load as the answers show it. */
-export function shownLoad(view: LoadView): Record<string, unknown> {
+/** Returns a load as its description shows it: with its answer, in which the caller sees the values of stored rows that it may read. */
+export async function describedLoad(
+  context: HttpContext,
+  request: LoadCaller,
+  view: LoadView,
+): Promise<Record<string, unknown>> {
+  const { answer } = view;
+  return shownLoad(view, answer ? await shownAnswer(answer, shownColumnsOf(context, request, view)) : null);
+}
+
+/** Returns a load as the answers show it. @param answer the answer of the upload; undefined: it is not shown */
+export function shownLoad(view: LoadView, answer?: object | null): Record<string, unknown> {
   return {
     id: view.id,
     state: view.state,
@@ -117,24 +128,24 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     created_at: view.createdAt,
     started_at: view.startedAt,
     ended_at: view.endedAt,
-    ...(view.answer !== undefined && {
-      ...(view.parameters && { parameters: view.parameters }),
-      answer: view.answer && shownAnswer(view.answer),
-    }),
+    ...(answer !== undefined && { ...(view.parameters && { parameters: view.parameters }), answer }),
   };
 }
 
-function shownPart({ table: name, fileInZip, ...part }: LoadedPart): object {
+function shownPart({ table: name, fileInZip, oid: _, ...part }: LoadedPart): object {
   return { ...part, name, file_in_zip: fileInZip };
 }
 
-function shownAnswer({ status, headers, body }: KeptAnswer): object {
+async function shownAnswer({ status, headers, body }: KeptAnswer, columns: ShownColumns): Promise<object> {
   const text = body.toString();
-  const isJson = /[/+]json\b/.test(headers['content-type'] ?? '');
-  return { status, headers, body: text === '' ? null : isJson ? JSON.parse(text) : text };
+  if (text === '') return { status, headers, body: null };
+  if (!/[/+]json\b/.test(headers['content-type'] ?? '')) return { status, headers, body: text };
+  const shown = JSON.parse(text) as { errors?: Problem[] };
+  if (shown.errors) shown.errors = await shownProblems(shown.errors, columns);
+  return { status, headers, body: shown };
 }
 
-export interface AdmittedLoadRequest extends AdmittedRequest {
+export interface AdmittedLoadRequest extends AdmittedRequest, LoadCaller {
   loads: Loads;
   visible: Visible;
 }
@@ -151,7 +162,9 @@ export async function admitLoadRequest(
 ): Promise<AdmittedLoadRequest> {
   const admitted = await admitRequest(request, reply, context, undefined);
   const { loads } = context.records.require();
-  return { ...admitted, loads, visible: loadsOf(admitted.grants, 'load:read-all') };
+  const { grants, caller, signal } = admitted;
+  const inLine: LoadCaller['inLine'] = (work) => context.lines.describes.use({ caller }, signal, work);
+  return { ...admitted, loads, visible: loadsOf(grants, 'load:read-all'), inLine };
 }
 
 /** Returns the loads that a token may see: those of its own caller, or all if it has the scope. Only loads into schemas that the token allows are included. */

@@ -51,8 +51,6 @@ type Page = Static<ReturnType<typeof pageQuery>>;
 
 export interface LoadListRequest extends AdmittedLoadRequest {
   view: LoadView;
-  /** Does work in a place of its own in the line, so that a slow client does not keep a connection to PostgreSQL. */
-  inLine: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 /**
@@ -68,13 +66,12 @@ export async function admitListRequest(
   isOwn = false,
 ): Promise<LoadListRequest> {
   const admitted = await admitLoadRequest(request, reply, context);
-  const { loads, grants, caller, signal } = admitted;
+  const { loads, grants, inLine } = admitted;
   const visible = isOwn ? { ...admitted.visible, owner: grants.owner } : admitted.visible;
   const id = loadIdOf(request);
-  const inLine: LoadListRequest['inLine'] = (work) => context.lines.describes.use({ caller }, signal, work);
   const view = await inLine(() => loads.reader.read(id, visible));
   if (view === undefined) throw loadNotFound();
-  return { ...admitted, view, inLine };
+  return { ...admitted, view };
 }
 
 /** Returns `next` of a page, and sets the header `Link`. */

@@ -206,7 +206,7 @@ export const LocatedProblem = Type.Object(
     key: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description:
-          'For a row of an existing table: the columns of its primary key with their values, or `ctid`.',
+          'For a row of an existing table: the columns of its primary key with their values, or `ctid`. In the record of a load those columns are absent that you may not read.',
       }),
     ),
     column: optionalText('Name of the column.'),
@@ -321,7 +321,7 @@ export const idempotencyHeader = {
     Type.String({
       maxLength: 255,
       description:
-        'A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.',
+        'A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`, to tokens with the same role that have or lack `table:read` like the first one. Keys are kept for 24 hours from the beginning of the request.',
     }),
   ),
 };

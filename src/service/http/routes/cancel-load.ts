@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import {
   admitLoadRequest,
+  describedLoad,
   Load,
   LoadPath,
   loadIdOf,
   loadNotFound,
   loadsOf,
-  shownLoad,
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
@@ -31,9 +31,10 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
       },
     },
     auditing('cancel-load', async (request, reply) => {
-      const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const admitted = await admitLoadRequest(request, reply, context);
+      const { loads, grants, visible, inLine } = admitted;
       const id = loadIdOf(request);
-      return context.lines.describes.use({ caller }, signal, async () => {
+      const cancelled = await inLine(async () => {
         const cancellable = loadsOf(grants, 'load:cancel-all');
         const outcome = await loads.cancel(id, cancellable);
         if (outcome === 'unknown') {
@@ -47,9 +48,10 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
           noteChange(request, { outcome: 'committed', change: 'cancel-requested', load: id, schema, table });
         if (outcome !== 'accepted')
           throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
-        reply.code(202);
-        return shownLoad(found);
+        return found;
       });
+      reply.code(202);
+      return describedLoad(context, admitted, cancelled);
     }),
   );
 }

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import {
   admitLoadRequest,
+  describedLoad,
   Load,
   LoadPath,
   loadIdOf,
   loadNotFound,
-  shownLoad,
 } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
@@ -22,18 +22,23 @@ export function describeLoadRoute(app: FastifyInstance, context: HttpContext): v
         params: LoadPath,
         response: {
           200: jsonAnswer('The load.', Load),
-          ...problemResponses(...tokenErrors, 'load-not-found', 'database-busy', 'not-enabled'),
+          ...problemResponses(
+            ...tokenErrors,
+            'permission-denied',
+            'load-not-found',
+            'database-busy',
+            'not-enabled',
+          ),
         },
       },
     },
     async (request, reply) => {
-      const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const admitted = await admitLoadRequest(request, reply, context);
+      const { loads, visible, inLine } = admitted;
       const id = loadIdOf(request);
-      const found = await context.lines.describes.use({ caller }, signal, () =>
-        loads.reader.read(id, visible),
-      );
+      const found = await inLine(() => loads.reader.read(id, visible));
       if (found === undefined) throw loadNotFound();
-      return shownLoad(found);
+      return describedLoad(context, admitted, found);
     },
   );
 }

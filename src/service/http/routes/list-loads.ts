@@ -63,7 +63,7 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         after,
         idempotency_key: text,
       } = parseQuery(request.query);
-      const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const { loads, grants, visible, inLine } = await admitLoadRequest(request, reply, context);
       const key = text === undefined ? undefined : checkedKey('idempotency_key', 'query parameter', text);
       const filter = {
         state: state as LoadState | undefined,
@@ -76,11 +76,12 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         // One load more than the page has is read, to find out whether there is another page.
         limit: limit + 1,
       };
-      const found = await context.lines.describes.use({ caller }, signal, () =>
-        loads.reader.list(filter, visible),
-      );
+      const found = await inLine(() => loads.reader.list(filter, visible));
       const page = found.slice(0, limit);
-      return { loads: page.map(shownLoad), next: found.length > limit ? page.at(-1)!.id : null };
+      return {
+        loads: page.map((view) => shownLoad(view)),
+        next: found.length > limit ? page.at(-1)!.id : null,
+      };
     },
   );
 }

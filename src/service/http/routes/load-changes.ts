@@ -8,14 +8,10 @@ import {
   type RowCounts,
 } from '../../../engine/loading/request/row-change.ts';
 import { optionalInteger } from '../../../engine/tables/name-schemas.ts';
-import { readableColumns } from '../../../engine/tables/readable-columns.ts';
-import { inTransaction } from '../../../postgres/transaction.ts';
-import type { LoadView } from '../../loads/load-view.ts';
 import { LoadPath, nullable } from '../answers/load-answers.ts';
 import {
   admitListRequest,
   jsonOf,
-  type LoadListRequest,
   linkNext,
   pageFacts,
   pageHeaders,
@@ -24,6 +20,7 @@ import {
   sendPage,
 } from '../answers/load-lists.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
+import { shownColumnsOf, shownKey } from '../answers/stored-values.ts';
 import type { HttpContext } from '../context.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import { jsonAnswer, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
@@ -115,7 +112,7 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
       const { loads, view, inLine, grants } = admitted;
       const { id, state, changeCounts } = view;
       const isOwn = view.owner.equals(grants.owner);
-      const readable = isOwn ? await readableNow(context, admitted, view) : new Set<string>();
+      const readable = await shownColumnsOf(context, admitted, view)();
       const next = isOwn ? linkNext(reply, `/api/v1/loads/${id}/changes`, view.changesStored, part) : null;
       const values = isOwn ? (readable.size > 0 ? 'all' : 'own') : 'none';
       const changes_stored = view.changesStored;
@@ -131,20 +128,6 @@ function shownCounts(counts: RowCounts | null | undefined): RowCounts | null {
   if (!counts) return null;
   const { inserted, changed, unchanged, missing, deleted, marked } = counts;
   return { inserted, changed, unchanged, missing, deleted, marked };
-}
-
-/** Returns the columns whose old values the caller may see: the role of the load still may read them. */
-async function readableNow(
-  { pool, config }: HttpContext,
-  { grants, signal, inLine }: LoadListRequest,
-  { changeTable, role }: LoadView,
-): Promise<ReadonlySet<string>> {
-  // Another role may see other rows (row-level security). Another table may have the name of the table by now.
-  if (changeTable == null) return new Set();
-  if (!grants.scopes.has('table:read') || (grants.role ?? null) !== role) return new Set();
-  const { statementTimeoutMs, lockTimeoutMs } = config.database;
-  const reading = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
-  return inLine(() => inTransaction(pool, reading, (client) => readableColumns(client, changeTable)));
 }
 
 async function* noLists(): AsyncGenerator<RowChange[]> {}
@@ -163,7 +146,7 @@ function shownChange({ kind, row, key, cells }: RowChange, readable: ReadonlySet
     kind,
     ...(row !== undefined && { row }),
     // The key of a row that was not sent is a value of the table, too.
-    key: isSent ? key : Object.fromEntries(Object.entries(key).filter(([column]) => readable.has(column))),
+    key: isSent ? key : shownKey(key, readable),
     cells: cells.map((cell) => (readable.has(cell.column) ? cell : withoutOld(cell))),
   };
 }

@@ -16,6 +16,7 @@ import {
 } from '../answers/load-lists.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, csvHeader, csvHeaderOfTables, csvLineOf } from '../answers/problem-table.ts';
+import { type ShownColumns, shownColumnsOf, shownProblems } from '../answers/stored-values.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonAnswer, LocatedProblem, operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
@@ -54,6 +55,7 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
           200: jsonAnswer('The problems.', LoadProblems, pageHeaders),
           ...problemResponses(
             ...tokenErrors,
+            'permission-denied',
             'invalid-parameter',
             'load-not-found',
             'database-busy',
@@ -64,10 +66,12 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
     },
     async (request, reply) => {
       const part = parseQuery(request.query);
-      const { loads, view, inLine } = await admitListRequest(request, reply, context);
+      const admitted = await admitListRequest(request, reply, context);
+      const { loads, view, inLine } = admitted;
       const { id, state, problemsFound, problemsStored } = view;
       const next = linkNext(reply, `/api/v1/loads/${id}/problems`, problemsStored, part);
-      const lists = readInLine(loads.reader.problemsOf(view, part), inLine);
+      const stored = readInLine(loads.reader.problemsOf(view, part), inLine);
+      const lists = shownLists(stored, shownColumnsOf(context, admitted, view));
       if (prefersCsv(request.headers.accept)) {
         const header = view.parts === null ? csvHeader : csvHeaderOfTables;
         return sendPage(reply, csvContentType, csvOf(header, lists));
@@ -76,6 +80,13 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
       return sendPage(reply, jsonContentType, jsonOf(facts, 'problems', lists));
     },
   );
+}
+
+async function* shownLists(
+  lists: AsyncGenerator<Problem[]>,
+  columns: ShownColumns,
+): AsyncGenerator<Problem[]> {
+  for await (const list of lists) yield await shownProblems(list, columns);
 }
 
 async function* csvOf(header: string, lists: AsyncGenerator<Problem[]>): AsyncGenerator<string> {

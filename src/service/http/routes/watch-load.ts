@@ -2,7 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { LoadView } from '../../loads/load-view.ts';
-import { admitLoadRequest, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../answers/load-answers.ts';
+import {
+  admitLoadRequest,
+  describedLoad,
+  LoadPath,
+  loadIdOf,
+  loadNotFound,
+} from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { type Pause, type ServerSentEvent, sendEventStream } from '../events/event-stream.ts';
 import { operation, problemResponses, tokenErrors } from '../openapi/openapi.ts';
@@ -36,13 +42,18 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const admitted = await admitLoadRequest(request, reply, context);
+      const { loads, visible, caller, signal } = admitted;
       const views = loads.reader.watch(loadIdOf(request), visible, signal);
       // The first view is read before the answer begins, so that an error can still be answered with its status.
       const first = await views.next();
       if (first.done) throw loadNotFound();
       await context.lines.streams.use(caller, signal, (ending) =>
-        sendEventStream(reply, ending, eventsOf(first.value, views, context)),
+        sendEventStream(
+          reply,
+          ending,
+          eventsOf(first.value, views, context, (view) => describedLoad(context, admitted, view)),
+        ),
       );
     },
   );
@@ -52,12 +63,13 @@ async function* eventsOf(
   first: LoadView,
   rest: AsyncGenerator<LoadView>,
   { isReady }: HttpContext,
+  describe: (view: LoadView) => Promise<object>,
 ): AsyncGenerator<ServerSentEvent | Pause> {
-  yield eventOf('state', first);
+  yield eventOf('state', await describe(first));
   let last = first;
   for await (const view of rest) {
     const event = view.state === last.state ? 'progress' : 'state';
-    yield event === 'state' || isFurther(view, last) ? eventOf(event, view) : {};
+    yield event === 'state' || isFurther(view, last) ? eventOf(event, await describe(view)) : {};
     last = view;
     // The service is stopping. The client can watch the load at another replica.
     if (!isReady()) return;
@@ -74,6 +86,6 @@ function isFurther(view: LoadView, last: LoadView): boolean {
 }
 
 /** Returns the event. Its data is one line, because `JSON.stringify` writes no line breaks and escapes those in strings. */
-function eventOf(event: string, view: LoadView): ServerSentEvent {
-  return { event, data: JSON.stringify(shownLoad(view)) };
+function eventOf(event: string, load: object): ServerSentEvent {
+  return { event, data: JSON.stringify(load) };
 }

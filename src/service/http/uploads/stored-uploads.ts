@@ -71,7 +71,7 @@ function accepted(run: LoadRun): KeptAnswer {
   return {
     status: 202,
     headers: { location, 'preference-applied': 'respond-async', 'content-type': jsonContentType },
-    body: Buffer.from(JSON.stringify(shownLoad({ ...viewOf(run), state: 'queued', answer: null }))),
+    body: Buffer.from(JSON.stringify(shownLoad({ ...viewOf(run), state: 'queued' }, null))),
   };
 }
 
