@@ -2993,12 +2993,12 @@ export interface components {
       data: {
         schema: string;
         table: string;
-        /** @description The name that it had. */
+        /** @description The name that it had, if the token allows that schema. */
         renamed_from?: {
           schema: string;
           table: string;
         };
-        /** @description The name that it has now, in an event about the schema that it had. */
+        /** @description The name that it has now, in an event about the schema that it had, if the token allows the new schema. */
         renamed_to?: {
           schema: string;
           table: string;

@@ -27,6 +27,12 @@ after(() => service.stop());
 const upload = (table: string, data: unknown[], query = '') =>
   service.post(`/table/${table}/upload/json${query}`, { data });
 
+const move = (path: string, change: Record<string, unknown>) =>
+  service.request('PATCH', path, {
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/json' },
+  });
+
 /** Returns the events about a table, in the order in which they were inserted. */
 async function eventsOf(table: string): Promise<Event[]> {
   const rows = await service.rows(
@@ -323,6 +329,42 @@ suite('the feed', () => {
     await until('two events', () => stream.events.length >= 2);
     stream.stop();
     assert(stream.events.every(({ event }) => event.data.schema === 'other'));
+  });
+
+  test('the feed names the other schema of a renamed table only to readers who may see it', async () => {
+    const limited = await service.token({ schemas: ['public'] });
+    const stream = await openStream({ token: limited });
+    await upload('moving', [{ a: 1 }], '?schema=other');
+    await upload('staying', [{ a: 1 }]);
+    await move('/table/moving?schema=other', { schema: 'public', name: 'moved' });
+    await move('/table/staying', { name: 'stayed' });
+    await move('/table/moved', { schema: 'other' });
+    const renamesOf = ({ events }: Stream) =>
+      events.filter(({ event }) => event.type === 'table.changed').map(({ event }) => event.data);
+    await until('three events', () => renamesOf(stream).length >= 3);
+    const lastEventId = /^id: (\d+)\n/.exec(stream.body)![1]!;
+    const [again, all] = await Promise.all([
+      openStream({ token: limited, lastEventId }),
+      openStream({ lastEventId }),
+    ]);
+    await until('all events again', () => renamesOf(again).length >= 3 && renamesOf(all).length >= 5);
+    for (const one of [stream, again, all]) one.stop();
+    const [from, to] = [
+      { schema: 'other', table: 'moving' },
+      { schema: 'other', table: 'moved' },
+    ];
+    const moved = { schema: 'public', table: 'moved' };
+    const stayed = {
+      schema: 'public',
+      table: 'stayed',
+      renamed_from: { schema: 'public', table: 'staying' },
+    };
+    for (const one of [stream, again]) {
+      assert.deepEqual(renamesOf(one), [moved, stayed, moved]);
+      assert(!one.body.includes('other'));
+    }
+    const inPublic = renamesOf(all).filter(({ schema: own }) => own === 'public');
+    assert.deepEqual(inPublic, [{ ...moved, renamed_from: from }, stayed, { ...moved, renamed_to: to }]);
   });
 
   test('a reader is refused if it continues after an event that was removed, or after an id that was never sent', async () => {

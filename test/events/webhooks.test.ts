@@ -18,6 +18,7 @@ import { serviceClient, startTestService, type TestService, testEnvironment } fr
 import { until } from '../support/until.ts';
 
 interface Arrival {
+  path: string;
   headers: IncomingHttpHeaders;
   body: string;
   event: { id: string; type: string; data: Record<string, unknown> };
@@ -39,7 +40,7 @@ async function startReceiver(port = 0): Promise<Receiver> {
   const statuses: number[] = [];
   const server: Server = createServer(async (request, response) => {
     const body = await text(request);
-    arrivals.push({ headers: request.headers, body, event: JSON.parse(body) });
+    arrivals.push({ path: request.url!, headers: request.headers, body, event: JSON.parse(body) });
     if (statuses[0] === noAnswer) return void statuses.shift();
     response.writeHead(statuses.shift() ?? 204, { location: '/elsewhere' }).end();
   });
@@ -129,6 +130,42 @@ suite('a webhook', () => {
     assert.equal(arrivalsAbout('outside').length, 0);
     assertProblem(await create({ url: receiver.url, schemas: ['other'] }, token), 403, 'schema-forbidden');
     await remove(body.id);
+  });
+
+  test('a webhook names the other schema of a renamed table only if its token allowed that schema', async () => {
+    const token = await service.token({ schemas: ['sales'] });
+    const { body: limited } = await create({ url: `${receiver.url}?limited` }, token);
+    const { body: free } = await create({ url: `${receiver.url}?free`, schemas: ['sales'] });
+    const rename = (path: string, change: Record<string, unknown>) =>
+      service.request('PATCH', path, {
+        body: JSON.stringify(change),
+        headers: { 'content-type': 'application/json' },
+      });
+    await upload('hidden_name', '?schema=other');
+    receiver.statuses.push(500);
+    await rename('/table/hidden_name?schema=other', { schema: 'sales', name: 'shown' });
+    await rename('/table/shown?schema=sales', { name: 'shown_2' });
+    await rename('/table/shown_2?schema=sales', { schema: 'other', name: 'hidden_2' });
+    const changesAt = (query: string) =>
+      receiver.arrivals.filter(({ path, event }) => path.endsWith(query) && event.type === 'table.changed');
+    // One of the events was refused at first, so it arrives twice.
+    await until('seven arrivals', async () => {
+      await hurry();
+      return changesAt('?limited').length + changesAt('?free').length >= 7;
+    });
+    const namesAt = (query: string) =>
+      [
+        ...new Set(
+          changesAt(query).map(({ event }) =>
+            JSON.stringify(event.data.renamed_from ?? event.data.renamed_to),
+          ),
+        ),
+      ].toSorted();
+    const named = (schema: string, table: string) => JSON.stringify({ table, schema });
+    assert.deepEqual(namesAt('?limited'), [named('sales', 'shown'), undefined]);
+    const others = [named('other', 'hidden_2'), named('other', 'hidden_name')];
+    assert.deepEqual(namesAt('?free'), [...others, named('sales', 'shown')]);
+    for (const { id } of [limited, free]) await remove(id);
   });
 
   test('a webhook can only be created by a token that may also read events, and operators see whose it is', async () => {

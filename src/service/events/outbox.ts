@@ -58,6 +58,10 @@ export interface StoredEvent {
   type: string;
   /** The event as JSON, in one line. */
   json: string;
+  /** The schema of the other name of a renamed table; null: the event has no such name. */
+  otherSchema: string | null;
+  /** The event without that name, for readers who may not see its schema. */
+  jsonWithoutOther: string;
 }
 
 export interface OutboxState {
@@ -129,10 +133,15 @@ export function announceEvents({ quoted }: ServiceSchema): string[] {
   ];
 }
 
+/** SQL for the schema of the other name that a renamed table had or got, and for the event without that name. */
+export const otherSchema = `coalesce(event #>> '{data,renamed_from,schema}', event #>> '{data,renamed_to,schema}')`;
+export const withoutOther = `event #- '{data,renamed_from}' #- '{data,renamed_to}'`;
+
 /** Reads the events after a position, in their order. */
 export function readEvents({ quoted }: ServiceSchema, after: number, limit: number): Statement {
   return {
-    text: `SELECT position::float8 AS position, table_schema AS schema, event->>'type' AS type, event::text AS json
+    text: `SELECT position::float8 AS position, table_schema AS schema, event->>'type' AS type, event::text AS json,
+        ${otherSchema} AS "otherSchema", (${withoutOther})::text AS "jsonWithoutOther"
       FROM ${quoted}.events WHERE position > $1 ORDER BY position LIMIT $2`,
     values: [after, limit],
   };

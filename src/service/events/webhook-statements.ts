@@ -6,6 +6,7 @@
  */
 import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import type { Statement } from '../../postgres/sql.ts';
+import { otherSchema, withoutOther } from './outbox.ts';
 import type { Message, Outcome } from './send-webhook.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
@@ -203,13 +204,14 @@ const asLike = (patterns: string) => `CASE WHEN ${patterns} IS NOT NULL THEN ARR
  *
  * Only the webhooks of the caller are locked, so that two processes do not do it at the same time. A webhook is skipped while another session has
  * locked it or too many of its deliveries wait: its events wait for it in the outbox. The name of each schema is compared once, not with each event.
+ * The other name of a renamed table is left out if its schema is not allowed.
  */
 export function makeDeliveries(
   { quoted }: Pick<ServiceSchema, 'quoted'>,
   { owner, last, events, maxPending, maxKept }: DeliveryRound,
 ): Statement[] {
   const matches = (patterns: string) => `(${patterns} IS NULL OR EXISTS (
-    SELECT FROM unnest(${patterns}) p WHERE s.table_schema LIKE p ESCAPE '!'))`;
+    SELECT FROM unnest(${patterns}) p WHERE s.name LIKE p ESCAPE '!'))`;
   return [
     {
       text: `WITH locked AS MATERIALIZED (
@@ -219,17 +221,20 @@ export function makeDeliveries(
         own AS MATERIALIZED (
           SELECT id, types, position, ${asLike('schemas')} AS wanted, ${asLike('token_schemas')} AS allowed FROM locked),
         next AS MATERIALIZED (
-          SELECT id, position, table_schema, event->>'type' AS type, event FROM ${quoted}.events
+          SELECT id, position, table_schema, event->>'type' AS type, event, ${otherSchema} AS other FROM ${quoted}.events
           WHERE position > (SELECT min(position) FROM own) AND position <= $2 ORDER BY position LIMIT $3),
         reached AS MATERIALIZED (
           SELECT CASE WHEN count(*) < $3 THEN $2 ELSE max(position) END AS position FROM next),
         names AS MATERIALIZED (
-          SELECT o.id, s.table_schema FROM own o, (SELECT DISTINCT table_schema FROM next) s
-          WHERE ${matches('o.wanted')} AND ${matches('o.allowed')}),
+          SELECT o.id, s.name, ${matches('o.wanted')} AS is_wanted
+          FROM own o, (SELECT table_schema AS name FROM next UNION SELECT other FROM next) s
+          WHERE ${matches('o.allowed')}),
         made AS (
           INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
-          SELECT o.id, n.id, n.event FROM own o JOIN next n ON n.position > o.position AND n.type = ANY (o.types)
-            JOIN names a ON a.id = o.id AND a.table_schema = n.table_schema
+          SELECT o.id, n.id, CASE WHEN n.other IS NULL OR b.id IS NOT NULL THEN event ELSE ${withoutOther} END
+          FROM own o JOIN next n ON n.position > o.position AND n.type = ANY (o.types)
+            JOIN names a ON a.id = o.id AND a.name = n.table_schema AND a.is_wanted
+            LEFT JOIN names b ON b.id = o.id AND b.name = n.other
           ORDER BY n.position ON CONFLICT DO NOTHING)
       UPDATE ${quoted}.webhooks w SET position = reached.position FROM own, reached
       WHERE w.id = own.id AND own.position < reached.position RETURNING w.position::float8 AS position`,

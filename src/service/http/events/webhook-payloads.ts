@@ -41,9 +41,11 @@ const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = 
   'table.changed': {
     schema: Type.String(),
     table: Type.String(),
-    renamed_from: Type.Optional(TableName('The name that it had.')),
+    renamed_from: Type.Optional(TableName('The name that it had, if the token allows that schema.')),
     renamed_to: Type.Optional(
-      TableName('The name that it has now, in an event about the schema that it had.'),
+      TableName(
+        'The name that it has now, in an event about the schema that it had, if the token allows the new schema.',
+      ),
     ),
   },
   'table.dropped': { schema: Type.String(), table: Type.String() },

@@ -78,9 +78,11 @@ async function* eventsAfter(
   const pause = () => ({ id: String(after) });
   while (isReady()) {
     const page = await feed.read(after);
-    for (const { position, schema, type, json } of page) {
+    for (const { position, schema, type, json, otherSchema, jsonWithoutOther } of page) {
       after = position;
-      if (allowsSchema(grants, schema)) yield { id: String(position), event: type, data: json };
+      if (!allowsSchema(grants, schema)) continue;
+      const isWhole = otherSchema === null || allowsSchema(grants, otherSchema);
+      yield { id: String(position), event: type, data: isWhole ? json : jsonWithoutOther };
     }
     yield pause();
     while (page.length === 0 && isReady() && !(await feed.wait(after))) yield pause();
