@@ -248,7 +248,7 @@ export interface paths {
     };
     /**
      * Read Events
-     * @description Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.
+     * @description Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes or when the token expires, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.
      */
     get: operations['readEvents'];
     put?: never;
@@ -312,7 +312,7 @@ export interface paths {
     };
     /**
      * Watch Load
-     * @description Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes; connect again to go on.
+     * @description Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes or when the token expires; connect again to go on.
      */
     get: operations['watchLoad'];
     put?: never;

@@ -202,6 +202,21 @@ for (const [where, at] of [
       assert.equal((await service.get('/table/indexed')).status, 404);
     });
 
+    test('the stream of a load that goes on ends when its token is no longer valid', async () => {
+      const { answer, id, request } = await startUpload('outlives_its_token');
+      // The token is valid for about three more seconds. A slow machine may need several tokens.
+      const open = async (): ReturnType<typeof watch> =>
+        watch(at(), id, await at().token({ ttlSeconds: -27 })).catch((error) => {
+          if (error instanceof assert.AssertionError && error.actual === 401) return open();
+          throw error;
+        });
+      const { events, ended } = await open();
+      await ended;
+      assert.equal(events.at(-1)!.data.state, 'receiving');
+      request.end(']}');
+      assert.match(String((await answer).status), /^20[01]$/);
+    });
+
     test('a load of another subject is neither watched nor cancelled', async () => {
       const { answer, id, request } = await startUpload('others');
       const token = await service.token({ subject: 'somebody else', scope: 'table:load' });

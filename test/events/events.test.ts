@@ -161,6 +161,8 @@ interface Stream {
   body: string;
   /** The events that have arrived, with their ids. */
   events: { id: string; event: Event }[];
+  /** Resolves when the stream has ended. */
+  ended: Promise<void>;
   stop(): void;
 }
 
@@ -178,10 +180,11 @@ async function openStream(options: { token?: string; lastEventId?: string } = {}
     headers: answer.headers,
     body: '',
     events: [],
+    ended: Promise.resolve(),
     stop: () => stopping.abort(),
   };
   if (answer.status !== 200) stream.body = await answer.text();
-  else readStream(answer, stream).catch(() => {});
+  else stream.ended = readStream(answer, stream).catch(() => {});
   return stream;
 }
 
@@ -440,6 +443,25 @@ test('a new caller takes the place of a stream of the caller with the most strea
     for (const stream of open) stream.stop();
   }
 });
+
+test('a stream of events ends when its token is no longer valid, 30 seconds after `exp`', async () => {
+  const { stream, token, validUntilMs } = await openExpiring();
+  await stream.ended;
+  assert(Date.now() >= validUntilMs);
+  await upload('too_late', [{ a: 1 }]);
+  assert.equal((await openStream({ token })).status, 401);
+  assert.match(stream.body, /^id: \d+\nretry: 2000\n\n/);
+});
+
+/** Opens a stream with a token that is valid for about three more seconds. A slow machine may need several tokens. */
+async function openExpiring(): Promise<{ stream: Stream; token: string; validUntilMs: number }> {
+  for (;;) {
+    const token = await service.token({ ttlSeconds: -27 });
+    const stream = await openStream({ token });
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+    if (stream.status === 200) return { stream, token, validUntilMs: (exp + 30) * 1000 };
+  }
+}
 
 test('streams end when the service stops', async () => {
   const stopped = await startTestService({ SHUTDOWN_GRACE_MS: '60000' });

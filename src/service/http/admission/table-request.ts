@@ -38,6 +38,8 @@ export interface TableRequest extends AdmittedRequest {
 
 export interface AdmittedRequest {
   grants: Grants;
+  /** When the token ends, in milliseconds since 1970. A stream of events ends then, too. */
+  validUntilMs: number;
   /** The key of the token's subject, by which requests and uploads are limited. */
   caller: string;
   /** Aborted when the client disconnects, the service stops or `cancel` is called. Running transactions are then rolled back. */
@@ -60,14 +62,14 @@ export async function admitRequest(
   requireReady(context);
   refuseSecondToken(request.raw.rawHeaders);
   const { config } = context;
-  const granted = await authenticate(request.headers.authorization, context.tokens);
+  const { validUntilMs, ...granted } = await authenticate(request.headers.authorization, context.tokens);
   const { requireRole, roleClaim } = config.tokens;
   if (requireRole && granted.role === undefined) throw roleRequired(roleClaim);
   const grants = { ...granted, serviceSchema: config.database.serviceSchema };
   const caller = identifyCaller(request, grants);
   await context.quotas.admit(request, reply, caller);
   if (scope !== undefined) requireScope(grants, scope);
-  return { grants, caller, ...abortSignalOf(reply, context.stopping) };
+  return { grants, validUntilMs, caller, ...abortSignalOf(reply, context.stopping) };
 }
 
 /**

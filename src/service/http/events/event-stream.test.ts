@@ -15,7 +15,10 @@ async function sendUnread(events: (stop: () => void) => AsyncGenerator<{ event: 
       stop();
       closed.resolve();
     });
-    await sendEventStream(reply, stopping.signal, events(stop), { drainMs: 50 });
+    await sendEventStream(reply, stopping.signal, events(stop), {
+      validUntilMs: Number.POSITIVE_INFINITY,
+      drainMs: 50,
+    });
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,8 +1,8 @@
 /**
  * Sends server-sent events (WHATWG HTML, section 9.2).
  *
- * A stream ends by itself after a while, so that a client whose token has expired or was withdrawn gets no further events. Clients
- * connect again and continue after the last event.
+ * A stream ends when its token is no longer valid. It also ends by itself after a while, so that a client whose token was withdrawn gets
+ * no further events. Clients connect again and continue after the last event.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -38,6 +38,8 @@ export interface Pause {
 }
 
 export interface StreamOptions {
+  /** The time, in milliseconds since 1970, at which the stream ends at the latest. */
+  validUntilMs: number;
   /** The client sends it as `Last-Event-ID` if it connects again before the first event. */
   startId?: string;
   /** The longest time in which the client reads nothing. */
@@ -52,7 +54,7 @@ export async function sendEventStream(
   reply: FastifyReply,
   signal: AbortSignal,
   events: AsyncIterable<ServerSentEvent | Pause>,
-  { startId, drainMs = maxDrainMs }: StreamOptions = {},
+  { validUntilMs, startId, drainMs = maxDrainMs }: StreamOptions,
 ): Promise<void> {
   const { raw } = reply;
   reply.type('text/event-stream; charset=utf-8');
@@ -72,7 +74,7 @@ export async function sendEventStream(
   try {
     for await (const item of events) {
       const now = performance.now();
-      if (signal.aborted || now > endsAtMs) break;
+      if (signal.aborted || now > endsAtMs || Date.now() >= validUntilMs) break;
       const restMs = item.id === sentId ? pauseMs : idPauseMs;
       if (item.event === undefined && now - sentAtMs < restMs) continue;
       sentAtMs = now;

@@ -13,7 +13,7 @@ import { allowsSchema, type Grants } from '../tokens/auth.ts';
 const documentation = {
   ...operation('events', 'readEvents'),
   description:
-    'Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.',
+    'Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes or when the token expires, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.',
   headers: {
     type: 'object',
     properties: {
@@ -41,11 +41,17 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
   const parseQuery = queryParser(Type.Object({}));
   app.get('/api/v1/events', { schema: documentation }, async (request, reply) => {
     parseQuery(request.query);
-    const { grants, caller, signal } = await admitRequest(request, reply, context, 'event:read');
+    const { grants, validUntilMs, caller, signal } = await admitRequest(
+      request,
+      reply,
+      context,
+      'event:read',
+    );
     const { events: feed } = context.records.require();
     const after = await startOf(feed, request.headers['last-event-id']);
     await context.lines.streams.use(caller, signal, (ending) =>
       sendEventStream(reply, ending, eventsAfter(feed, after, grants, context.isReady), {
+        validUntilMs,
         startId: String(after),
       }),
     );

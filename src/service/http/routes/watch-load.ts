@@ -20,7 +20,7 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
       schema: {
         ...operation('loads', 'watchLoad'),
         description:
-          'Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes; connect again to go on.',
+          'Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes or when the token expires; connect again to go on.',
         params: LoadPath,
         response: {
           200: {
@@ -43,7 +43,7 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
     },
     async (request, reply) => {
       const admitted = await admitLoadRequest(request, reply, context);
-      const { loads, visible, caller, signal } = admitted;
+      const { loads, visible, validUntilMs, caller, signal } = admitted;
       const views = loads.reader.watch(loadIdOf(request), visible, signal);
       // The first view is read before the answer begins, so that an error can still be answered with its status.
       const first = await views.next();
@@ -53,6 +53,7 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
           reply,
           ending,
           eventsOf(first.value, views, context, (view) => describedLoad(context, admitted, view)),
+          { validUntilMs },
         ),
       );
     },

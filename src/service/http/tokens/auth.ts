@@ -4,7 +4,7 @@
 import { AppError } from '../../../core/errors.ts';
 import type { TokenGrants } from './grants.ts';
 import { invalidToken } from './invalid-token.ts';
-import type { TokenVerifier } from './token-verifier.ts';
+import type { TokenVerifier, VerifiedGrants } from './token-verifier.ts';
 
 /** The permissions of a request. */
 export interface Grants extends TokenGrants {
@@ -38,7 +38,10 @@ const authorizationForm = /^Bearer +(?:Bearer +)?([A-Za-z0-9._~+/-]+=*) *$/i;
  *
  * @throws AppError `missing-token`, `invalid-token` (401, with `WWW-Authenticate` of RFC 6750 section 3), `token-keys-unavailable`
  */
-export async function authenticate(header: string | undefined, tokens: TokenVerifier): Promise<TokenGrants> {
+export async function authenticate(
+  header: string | undefined,
+  tokens: TokenVerifier,
+): Promise<VerifiedGrants> {
   if (header === undefined || header === '') {
     throw new AppError('missing-token', 'Send the access token as "Authorization: Bearer <token>".', {
       headers: { 'www-authenticate': 'Bearer realm="tablewright"' },

@@ -13,10 +13,14 @@ const clockSkewSeconds = 30;
 const maxKnownTokens = 1000;
 const expired = 'The access token has expired.';
 
+/** What a token allows, and how long. */
+export interface VerifiedGrants extends TokenGrants {
+  /** The time, in milliseconds since 1970, after which the token is refused. */
+  validUntilMs: number;
+}
+
 interface KnownToken {
-  grants: TokenGrants;
-  /** The time in seconds since 1970. */
-  expiresAt: number;
+  grants: VerifiedGrants;
   /** The version of the keys with which the token was verified. */
   keysVersion: number;
 }
@@ -50,12 +54,12 @@ export class TokenVerifier {
   }
 
   /** Returns what the token allows. @throws AppError `invalid-token`, `token-keys-unavailable` */
-  async verify(token: string): Promise<TokenGrants> {
+  async verify(token: string): Promise<VerifiedGrants> {
     const nowMs = Date.now();
     if (nowMs >= this.#keys.refreshAtMs) await this.#keys.refresh(nowMs);
     let known = this.#known.get(token);
     if (known === undefined || known.keysVersion !== this.#keys.version) known = await this.#admit(token);
-    if (nowMs / 1000 < known.expiresAt + clockSkewSeconds) return known.grants;
+    if (nowMs < known.grants.validUntilMs) return known.grants;
     this.#known.delete(token);
     throw invalidToken(expired, 'expired');
   }
@@ -66,11 +70,9 @@ export class TokenVerifier {
     // The keys may change while the token is verified. With the version from before, the token is verified again at its next use.
     const keysVersion = this.#keys.version;
     const payload = await verifyToken(token, this.#settings, this.#keys.find);
-    const admitted = {
-      grants: grantsOf(payload, this.#settings.claims),
-      expiresAt: expiryOf(payload),
-      keysVersion,
-    };
+    const grants = grantsOf(payload, this.#settings.claims);
+    const validUntilMs = (expiryOf(payload) + clockSkewSeconds) * 1000;
+    const admitted = { grants: { ...grants, validUntilMs }, keysVersion };
     if (known.size === maxKnownTokens) known.delete(known.keys().next().value!);
     known.set(token, admitted);
     return admitted;

@@ -28,7 +28,7 @@ import type { UploadQuery } from './parameters.ts';
 import { type UploadChoices, uploadChoices } from './upload.ts';
 
 export interface Upload<Query extends UploadQuery = UploadQuery>
-  extends Omit<TableRequest, 'cancel'>,
+  extends Omit<TableRequest, 'cancel' | 'validUntilMs'>,
     UploadChoices {
   operation: UploadOperation<Query>;
   query: Query;
