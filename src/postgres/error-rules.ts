@@ -24,6 +24,12 @@ export const awayWorker: Rule = {
   detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
 };
 
+export const awayForeignServer: Rule = {
+  code: 'database-unavailable',
+  detail:
+    'A foreign server that the table uses cannot be reached, so nothing was changed. The database itself is available. Try again later.',
+};
+
 /** The rule for an input or output error of the server, for example because PostgreSQL is being stopped. */
 export const failingDevice: Rule = {
   code: 'database-unavailable',

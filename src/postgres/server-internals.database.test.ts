@@ -11,6 +11,7 @@ import { createPool } from './pool.ts';
 import {
   copyLineOf,
   isChangeOfCatalogue,
+  isOfForeignServer,
   isOfFunction,
   isPolicyViolation,
   isRaised,
@@ -95,6 +96,43 @@ test('an error within a function, in PL/pgSQL or SQL, is distinguished from an e
   );
   assert.equal(isOfFunction(inSql), true);
   assert.equal(isOfFunction(await errorOf('SELECT FROM "PL/pgSQL function"')), false);
+});
+
+test('an error of a foreign server that cannot be reached is distinguished from one of the database', async (t) => {
+  if (database.adminUrl === undefined) return t.skip('needs a superuser');
+  const admin = new pg.Client(database.adminUrl);
+  await admin.connect();
+  const failureOf = (statement: string) =>
+    admin.query(statement).then(
+      () => assert.fail(`PostgreSQL does not refuse: ${statement}`),
+      (error: pg.DatabaseError) => error,
+    );
+  try {
+    await admin.query(`CREATE EXTENSION postgres_fdw; CREATE EXTENSION dblink;
+      CREATE SERVER away FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '1');
+      CREATE USER MAPPING FOR CURRENT_USER SERVER away;
+      CREATE FOREIGN TABLE far (a integer) SERVER away`);
+    // The last statement ends the session of the foreign server itself.
+    const { host, port, user, password } = admin;
+    await admin.query(`CREATE SERVER near FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '${host}', port '${port}', dbname '${admin.database}');
+      CREATE USER MAPPING FOR CURRENT_USER SERVER near OPTIONS (user '${user}', password '${password}');
+      CREATE VIEW ended AS SELECT 1 AS a FROM pg_terminate_backend(pg_backend_pid());
+      CREATE FOREIGN TABLE ending (a integer) SERVER near OPTIONS (table_name 'ended')`);
+    for (const statement of [
+      'SELECT FROM far',
+      `SELECT dblink_connect('host=127.0.0.1 port=1')`,
+      `SELECT FROM dblink('host=127.0.0.1 port=1', 'SELECT 1') AS d (a integer)`,
+      `SELECT dblink_connect('${database.adminUrl}');
+       SELECT dblink_exec('SELECT pg_terminate_backend(pg_backend_pid())')`,
+      'SELECT a FROM ending',
+    ]) {
+      const error = await failureOf(statement);
+      assert.match(error.code!, /^(08|57P)/, statement);
+      assert.ok(isOfForeignServer(error), `${statement}: ${error.routine}`);
+    }
+  } finally {
+    await admin.end();
+  }
 });
 
 test('a row that a policy forbids is distinguished from a missing privilege', async () => {

@@ -50,6 +50,20 @@ export function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
 }
 
+/** The functions of postgres_fdw and dblink that report errors of another server, or of the connection to it. */
+const foreignRoutines = [
+  'connect_pg_server',
+  'pgfdw_report_error',
+  'dblink_connect',
+  'dblink_get_conn',
+  'dblink_res_error',
+];
+
+/** Returns whether the error is that of a foreign server. A pooler and the own connection have errors with the same SQLSTATEs. */
+export function isOfForeignServer({ routine = '' }: Fields): boolean {
+  return foreignRoutines.includes(routine);
+}
+
 /**
  * How the messages of internal errors (XX000) begin if another session has changed the catalogue: a regular expression for
  * PostgreSQL and for JavaScript. PostgreSQL does not translate these messages.

@@ -14,7 +14,7 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
 }
 
 /** Classes whose errors show PostgreSQL's message to the caller: about features, states and privileges, and messages of functions of the table. */
-const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|26|27|2F|38|39)$/;
+const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|26|27|2F|38|39|HV)$/;
 
 function codeOf(error: unknown): string | undefined {
   const result = toAppError(error);
@@ -59,6 +59,8 @@ test('each SQLSTATE or its class has its error code', () => {
     // Only a trigger can raise this one.
     U0001: 'invalid-data',
     '45000': 'invalid-data',
+    HV00N: 'database-unavailable',
+    HV000: 'invalid-data',
     // These are errors of the service: a syntax error, an internal error.
     '42601': undefined,
     XX000: undefined,

@@ -13,6 +13,7 @@ import * as rules from './error-rules.ts';
 import {
   changesOfCatalogue,
   isChangeOfCatalogue,
+  isOfForeignServer,
   isOfFunction,
   isRaised,
   namesByIdentifier,
@@ -148,6 +149,8 @@ export const sqlstateRules: Record<string, rules.Rule> = {
   '2F': rules.failedFunction,
   '38': rules.failedFunction,
   '39': rules.failedFunction,
+  HV: rules.failedFunction,
+  HV00N: rules.awayForeignServer,
 };
 
 /** PostgreSQL's names for the conditions on which decisions of the service depend. */
@@ -330,7 +333,7 @@ export const errorsNotOfRows = notOfRows('');
 export const errorsNotOfRowsOrPrivileges = notOfRows('42501|');
 
 function notOfRows(more: string): string {
-  return `^(08|25|28|3D|40|${more}53|55|57|58|F0|XX(?!000)|XX000 (${changesOfCatalogue}|.*(${fullDisk.source})))`;
+  return `^(08|25|28|3D|40|${more}53|55|57|58|F0|HV00N|XX(?!000)|XX000 (${changesOfCatalogue}|.*(${fullDisk.source})))`;
 }
 
 /** Returns whether a value or a name in the statement may have caused the error. It is false for timeouts, a broken connection and a shutdown. */
@@ -411,6 +414,11 @@ export function isReadOnlyDatabase(error: unknown): boolean {
   return error instanceof AppError && error.detail === rules.isReadOnly.detail;
 }
 
+/** Returns whether this is the error for a foreign server that cannot be reached. */
+export function isForeignServerAway({ detail }: AppError): boolean {
+  return detail === rules.awayForeignServer.detail;
+}
+
 function ruleFor(error: DatabaseError): rules.Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
@@ -418,7 +426,8 @@ function ruleFor(error: DatabaseError): rules.Rule | undefined {
   if (isCatalogueRace(error)) return rules.changedMeanwhile;
   if (isDroppedKey(error)) return rules.keyDroppedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
-  const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
+  const listed = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
+  const stated = listed === rules.unreachable && isOfForeignServer(error) ? rules.awayForeignServer : listed;
   // An internal error (XX) is a bug of the service or of PostgreSQL, even if it arose in a function. It gets no rule of functions.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);

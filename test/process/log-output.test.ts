@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { startChildWithDatabase } from '../support/child-service.ts';
+import { runStatement } from '../support/database.ts';
 import { assertProblem } from '../support/problem.ts';
 
 test('a service whose log was not read to its end ends with SIGTERM', async () => {
@@ -60,4 +61,37 @@ test('overload that callers cause is a warning without a stack', async () => {
   const { level, code, sqlState, err } = JSON.parse(line);
   assert.deepEqual([level, code, sqlState, err], [40, 'database-busy', '55P03', undefined]);
   assert.doesNotMatch(service.output(), /"level":50/);
+});
+
+test('a foreign server that is away is a warning, and the answer does not say that the database is away', async (t) => {
+  const service = await startChildWithDatabase();
+  const { adminUrl } = service.database;
+  try {
+    if (adminUrl === undefined) return t.skip('needs a superuser');
+    await runStatement(
+      adminUrl,
+      `CREATE EXTENSION postgres_fdw;
+        CREATE SERVER away FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '1');
+        CREATE USER MAPPING FOR PUBLIC SERVER away OPTIONS (user 'a', password 'secret');
+        GRANT USAGE ON FOREIGN SERVER away TO PUBLIC`,
+    );
+    await runStatement(
+      service.database.serviceUrl,
+      `CREATE TABLE parts (a int) PARTITION BY LIST (a);
+        CREATE TABLE near PARTITION OF parts FOR VALUES IN (1);
+        CREATE FOREIGN TABLE far PARTITION OF parts FOR VALUES IN (2) SERVER away`,
+    );
+    const load = (a: number, query = '') =>
+      service.post(`/table/parts/upload/json?if_exists=append${query}`, { data: [{ a }] });
+    for (const query of ['', '&faulty_rows=leave_out']) {
+      const { detail } = assertProblem(await load(2, query), 503, 'database-unavailable');
+      assert.match(detail, /^A foreign server that the table uses cannot be reached/);
+    }
+    assert.equal((await load(1)).status, 200);
+    assert.match(service.output(), /"level":40[^\n]*"sqlState":"08001"/);
+    assert.doesNotMatch(service.output(), /"level":50|secret/);
+  } finally {
+    await service.end('SIGTERM');
+    await service.database.drop();
+  }
 });

@@ -13,7 +13,7 @@ import {
   type ProblemGroup,
   type Warning,
 } from '../../../core/errors.ts';
-import { toAppError } from '../../../postgres/sqlstate.ts';
+import { isForeignServerAway, toAppError } from '../../../postgres/sqlstate.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { factsOf } from '../observing/access-log.ts';
 
@@ -81,7 +81,7 @@ const overload: ReadonlySet<ErrorCode> = new Set(['database-busy', 'service-busy
 
 /**
  * Logs an error of the service itself or of the database with its stack. Overload is a warning without a stack, because every caller can
- * cause it.
+ * cause it, and so is a foreign server that is away, because the owner of the table chose it.
  */
 export function logFailure(
   log: FastifyBaseLogger,
@@ -92,7 +92,7 @@ export function logFailure(
 ): void {
   const { code, cause } = error;
   if (error.status < 500 || states.has(code)) return;
-  if (overload.has(code))
+  if (overload.has(code) || isForeignServerAway(error))
     log.warn({ ...facts, code, sqlState: (cause as { code?: unknown })?.code }, message);
   else log.error({ ...facts, err: cause ?? thrown, code }, message);
 }
