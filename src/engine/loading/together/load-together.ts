@@ -26,7 +26,7 @@ import { findTable } from '../target/open-target.ts';
 import { emptyTables, lockTables } from './lock-tables.ts';
 import { inOrderOfReferences } from './order-of-references.ts';
 import type { Part, PlannedTable } from './part.ts';
-import { errorOfTables, isOfOneTable, namingTable } from './problems-of-tables.ts';
+import { errorOfTables, isOfOneTable, namingLaterTables, namingTable } from './problems-of-tables.ts';
 import { sentForeignKeys, tableKey, targetOf, withoutForeignKeys } from './sent-foreign-keys.ts';
 import { swapWithin } from './swap-within.ts';
 
@@ -178,7 +178,9 @@ async function loadPart(client: ClientBase, part: Part, parts: Part[]): Promise<
         const upload = { context, request, input, mayBeNew: !isExisting, isEmptied: isExisting };
         return fillTable(client, upload, { inferred });
       }),
-    ),
+    ).catch((error: unknown) => {
+      throw isExisting ? namingLaterTables(error, later) : error;
+    }),
   );
 }
 

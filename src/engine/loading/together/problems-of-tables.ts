@@ -30,6 +30,21 @@ export function isOfOneTable(error: unknown): error is AppError {
   return error instanceof AppError && error.status === 422;
 }
 
+/**
+ * Returns the error of an existing table. Its problems say if the missing row may be in a table that the plan loads later, because the tables
+ * refer to each other in a circle.
+ */
+export function namingLaterTables(thrown: unknown, later: readonly NamedTable[]): unknown {
+  if (!isOfOneTable(thrown)) return thrown;
+  const starts = later.map(({ schema, name }) => `has no match in ${schema}.${name} (`);
+  for (const problem of thrown.errors ?? []) {
+    if (starts.some((start) => problem.detail.startsWith(start)))
+      problem.detail +=
+        '; the rows of this plan for that table are loaded later, because the tables refer to each other in a circle';
+  }
+  return thrown;
+}
+
 /** How many tables the text of an error names. */
 const maxNamed = 10;
 
