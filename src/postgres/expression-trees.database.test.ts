@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { longestNumber } from '../core/cells/number-lengths.ts';
 import {
   callsFunctions,
   columnsIn,
@@ -13,6 +14,7 @@ import {
   typesOfConstants,
   typesOfNumbers,
 } from './expression-trees.ts';
+import { numbersInTree } from './number-trees.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -158,5 +160,48 @@ for (const [expression, [least, most], times] of values) {
     const [found] = rows;
     assert.ok(found!.bytes >= least && found!.bytes <= most, `${found!.bytes} bytes`);
     assert.equal(found!.times, times);
+  });
+}
+
+const numbers: [expression: string, digitCopies: number, digits: number, constantDigits?: number][] = [
+  ['n + 1.5', 1, 32],
+  ['round(n * n, 2)', 2, 160],
+  ['CASE WHEN n > 5 THEN round(n / 7, 2) * round(n, 100) END', 6, 320],
+  ['f::numeric * 1.19', 2, 352],
+  ['n::numeric(1000, 900)', 1, 1000],
+  ['n + 1e1000 + 1e-500', 2, 64, 1500],
+  ['length(a) + 1', 1, 0],
+  ["replace(a, ',', '.')::numeric(10, 2)", 3, 10],
+  ['(d -> 0)::numeric(10, 2)', 3, 10],
+  ['round((f / 2.5::float8)::numeric, 2)', 2, 448],
+  ['CASE WHEN i > 0 THEN round(n / 7, 2) END', 3, 160],
+  ['round(extract(epoch FROM s) / n, 1)', 3, 160],
+  ['round(round(round(n, 2) / 3, 1), length(substr(a, 2)) / 2)', 6, longestNumber],
+  ['round(coalesce(nullif(round(n + n * (n - n / (n + 1)), 2), 0), n), 2)', 10, 416],
+  ['round(n, i) + i / 2', 3, longestNumber],
+  ['round(n, 1000)', 1, longestNumber],
+  ['round(n, i) + substr(a, 1, 2)::int', 5, longestNumber],
+  ['round(n, i + 5)', 1, longestNumber],
+  ['trunc(n, length(a))', 1, longestNumber],
+  ['10 ^ n', 2, longestNumber],
+  ['exp(n)', 1, longestNumber],
+  ['a::numeric', 1, longestNumber],
+  ["(a::json ->> 'price')::numeric", 3, longestNumber],
+  ['(d -> 0)::numeric', 2, longestNumber],
+  ["jsonb_path_query_first(d, '$.x * $.y')::numeric", 2, longestNumber],
+  ["nullif(replace(a, ',', '.'), '')::numeric", 3, longestNumber],
+  ['left(u::text, 8)::numeric', 3, longestNumber],
+];
+
+for (const [expression, digitCopies, digits, constantDigits = 0] of numbers) {
+  test(`the numbers of ${expression} are found`, async () => {
+    await client.query(`DROP TABLE IF EXISTS g;
+      CREATE TABLE g (n numeric, a text, f float8, i int, d jsonb, u uuid, s timestamp, g numeric GENERATED ALWAYS AS (${expression}) STORED)`);
+    const { rows } = await client.query(`
+      SELECT n.digit_copies::int, n.digits::int, n.constant_digits::int
+      FROM pg_attrdef, LATERAL (${numbersInTree('adbin::text')}) n WHERE adrelid = 'g'::regclass`);
+    const { constant_digits: ofConstants, ...found } = rows[0];
+    assert.deepEqual(found, { digit_copies: digitCopies, digits });
+    assert.ok(ofConstants >= constantDigits && ofConstants < constantDigits + 100, `${ofConstants} digits`);
   });
 }

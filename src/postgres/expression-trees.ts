@@ -6,6 +6,7 @@
  * needs several copies of the text. The names in a tree are PostgreSQL's internals (server-internals.ts): nodes/outfuncs.c and
  * utils/numeric.c. expression-trees.database.test.ts compares the estimates with a real server.
  */
+import { longestNumber } from '../core/cells/number-lengths.ts';
 import { HEAVY, Pace } from '../core/pause-for-others.ts';
 
 /** The types that contain numbers of any length: `numeric` and `jsonb`, and PostgreSQL's own arrays, ranges and multiranges of them (pg_type.dat). */
@@ -15,9 +16,6 @@ export const typesOfNumbers = [1700, 1231, 3906, 3907, 4532, 6151, 3802, 3807, 4
 const oneNumber = ':consttype 1700 ';
 /** A pattern for a constant that may contain several numbers. It includes types of users: their identifiers have five digits or more, and types that contain numbers have no collation. */
 const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9][0-9]{4,} :consttypmod -?[0-9]+ :constcollid 0 :constlen -1 )`;
-
-/** The maximum number of characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
-const longestNumber = 147_457;
 
 /** The maximum number of bytes of a tree that is searched for constants. The tree of a text of 1 MiB has 4 to 5 MiB. */
 export const maxTreeBytes = 8 * 1024 * 1024;
@@ -56,7 +54,9 @@ export const callsOneOf = (tree: string, names: string[]) =>
 /** The maximum number of copies of values that are counted for one expression besides those of casts, as many as one of a definition may make (expressions/expression-reader.ts). */
 export const mostCopies = 64;
 /** Types whose values have at most some bytes: numbers, dates, times and UUIDs (pg_type.dat). */
-const shortTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|1266|1700|2950';
+export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|1266|2950';
+/** The digits of `numeric` are counted apart (number-trees.ts). */
+const shortTypes = `${fixedTypes}|1700`;
 
 /** A pattern for casts that may copy a long value. */
 const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;

@@ -14,7 +14,8 @@ export type Reason =
   | 'the load has ended or is cancelled'
   | 'another request has the idempotency key'
   | 'the server is read-only'
-  | 'a row is too long to be exported';
+  | 'a row is too long to be exported'
+  | 'the computed values are too long';
 
 /** A random mark in the text. A function of a table does not know it, so it cannot raise an error that looks like such a refusal. */
 const mark = randomBytes(8).toString('hex');
@@ -37,6 +38,11 @@ export function wasRefused(error: unknown, reason: Reason): boolean {
   return (
     conditionOf(error) === 'invalid_text_representation' && (error as Error).message.includes(textOf(reason))
   );
+}
+
+/** Returns a regular expression of PostgreSQL over the SQLSTATE, a space and the message of such a refusal. */
+export function patternOf(reason: Reason): string {
+  return `^22P02 .*${textOf(reason).replace(/[()]/g, '.')}`;
 }
 
 function textOf(reason: Reason): string {

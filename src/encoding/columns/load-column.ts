@@ -37,6 +37,10 @@ export interface ColumnType {
   cost?: ReadingCost;
   /** What a value costs more because of the indexes and expressions of the table (`costOfUse`). */
   keyCost?: ReadingCost | undefined;
+  /** How many values with all digits of its numbers the expressions of the table make. Absent if there are none. */
+  digitCopies?: number;
+  /** How often PostgreSQL stores these digits. Absent without `digitCopies`. */
+  storedDigits?: number;
   /** For `interval`: the server supports infinite intervals (PostgreSQL 17 or newer). */
   hasInfinity?: boolean;
   /** The input function of the type. Absent if SQL cannot call it, because it returns a pseudo-type (arrays, enums, ranges). */
@@ -76,6 +80,13 @@ export interface LoadColumn {
   defaultBytes?: number;
   /** About how many bytes the expressions of all indexes add to each row. Only the first column has it. */
   indexBytes?: number;
+  /** How many digits the expressions of the table may make in each row of the default of the column. */
+  ownDigits?: number;
+  /** How many digits the stored value of the generated column may have, half a byte each, if expressions make long numbers of short values. */
+  computedDigits?: number;
+  /** The digits of all values that the expressions of the table may make of each row, and of those for indexes. Only the first column has them. */
+  madeDigits?: number;
+  indexDigits?: number;
   /** How often PostgreSQL stores the value again, in generated columns and indexes. Left out if it does not. */
   storedCopies?: number;
   /** The binary form of a constant default, as an SQL expression that never fails. */

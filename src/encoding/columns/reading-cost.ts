@@ -6,6 +6,7 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
+import { mostFractionDigits, mostWholeDigits } from '../../core/cells/number-lengths.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
 import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
@@ -41,9 +42,6 @@ export const MOST_UNITS = 4_500_000;
 export const UNITS_PER_BYTE = 0.067;
 /** A range takes 2,200 bytes and has a comma, and so do the others of its array or multirange. An element `tsvector` takes 2,300 bytes. */
 export const UNITS_OF_PART = 23;
-/** The maximum number of digits of a `numeric` before the point, and after it (PostgreSQL 8.1.2). */
-const MOST_DIGITS = 131_072;
-const MOST_FRACTION = 16_383;
 
 /** How long PostgreSQL compares two ranges of a multirange, for two commas each (`SortCost`). */
 export const RANGE_TIME = 3;
@@ -193,6 +191,11 @@ export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: 
   found.digits = digits;
 }
 
+/** The maximum number of digits in a row, each as often as the expressions of the table make a value with it. Each copy takes PostgreSQL up to two bytes. */
+export const MOST_COPIED_DIGITS = 32 * 1024 * 1024;
+/** The maximum number of digits that expressions may make of a row if they read long numbers from texts, or compute them: about 1,820 values. */
+export const MOST_MADE_DIGITS = 256 * 1024 * 1024;
+
 function isCostlySyntax(cost: ReadingCost, bytes: Buffer, start: number, end: number): boolean {
   return (
     (cost.hasXml && isCostlyXml(bytes, start, end)) ||
@@ -220,12 +223,12 @@ function digitsOfExponent(bytes: Buffer, start: number, e: number, end: number):
   let exponent = 0;
   for (; at < end; at++) {
     const byte = bytes[at]!;
-    if (ascii.isDigit(byte)) exponent = Math.min(exponent * 10 + byte - ascii.ZERO, MOST_DIGITS);
+    if (ascii.isDigit(byte)) exponent = Math.min(exponent * 10 + byte - ascii.ZERO, mostWholeDigits);
     else if (!isSkipped(byte)) break;
   }
-  if (at < end && bytes[at - 1] === ascii.BACKSLASH && bytes[at] === ascii.LOWER_U) return MOST_DIGITS;
+  if (at < end && bytes[at - 1] === ascii.BACKSLASH && bytes[at] === ascii.LOWER_U) return mostWholeDigits;
   if (at < end && (ascii.isLetter(bytes[at]!) || bytes[at] === ascii.MINUS)) return 0;
-  return isNegative ? Math.min(exponent, MOST_FRACTION) : exponent;
+  return isNegative ? Math.min(exponent, mostFractionDigits) : exponent;
 }
 
 /** Returns the digits of a number with an escape such as `\u0065`, whose number is not read. The result is the maximum, because nobody needs to escape a character of a number. */
@@ -234,7 +237,7 @@ function digitsOfEscape(bytes: Buffer, at: number, end: number): number {
   const code = Number.parseInt(bytes.toString('latin1', at + 4, at + 6), 16);
   const isOfNumber = isDigitOrPoint(code) || code === ascii.UNDERSCORE || (code | 32) === ascii.LOWER_E;
   const isBeforeExponent = at + 6 < end && (bytes[at + 6]! | 32) === ascii.LOWER_E;
-  return isOfNumber || isBeforeExponent ? MOST_DIGITS : 0;
+  return isOfNumber || isBeforeExponent ? mostWholeDigits : 0;
 }
 
 function isSkipped(byte: number): boolean {

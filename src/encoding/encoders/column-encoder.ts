@@ -33,6 +33,9 @@ export interface ColumnEncoder {
   readonly takesInfinity: boolean;
   /** What PostgreSQL needs to read a value; undefined: only a few times the length of its text. */
   readonly readingCost: ReadingCost | undefined;
+  /** How many values with the digits of a number the expressions of the table make, and how many of them PostgreSQL stores. */
+  readonly digitCopies: number;
+  readonly storedDigits: number;
 }
 
 /**
@@ -42,6 +45,12 @@ export interface ColumnEncoder {
  * encoders only refuse values that the modifier refuses.
  */
 export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
+  const { digitCopies, storedDigits } = type;
+  const found = encoderOf(type);
+  return found && digitCopies ? encoder({ ...found, digitCopies, storedDigits }) : found;
+}
+
+function encoderOf(type: ColumnType): ColumnEncoder | undefined {
   if (type.kind !== 'array') return scalarEncoder(type);
   // An array of a domain over an array has no encoder, because encoders of arrays cannot be nested. PostgreSQL reads it from text.
   const isNested = type.element?.base?.kind === 'array';
@@ -59,9 +68,12 @@ export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
 /** Returns the encoder for a column whose type has no binary encoder. The column is staged as text, which PostgreSQL reads. */
 export function stagedEncoder(type: ColumnType): ColumnEncoder {
   const base = type.base ?? type;
-  if (base.kind !== 'array' || base.element === undefined) return stagedScalar(type);
+  const { digitCopies, storedDigits } = type;
+  if (base.kind !== 'array' || base.element === undefined)
+    return encoder({ ...stagedScalar(type), digitCopies, storedDigits });
   const element = stagedScalar(base.element);
-  return encoder({ code: codes.STAGED_ARRAY, oid: type.oid, element, readingCost: readingCost(type) });
+  const code = codes.STAGED_ARRAY;
+  return encoder({ code, oid: type.oid, element, readingCost: readingCost(type), digitCopies, storedDigits });
 }
 
 function stagedScalar(type: ColumnType): ColumnEncoder {
@@ -148,5 +160,7 @@ function encoder(fields: Fields): ColumnEncoder {
     delimiter: fields.delimiter ?? COMMA,
     takesInfinity: fields.takesInfinity ?? false,
     readingCost: fields.readingCost,
+    digitCopies: fields.digitCopies ?? 0,
+    storedDigits: fields.storedDigits ?? 0,
   };
 }

@@ -1,9 +1,10 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
 import { BYTES, STRING, TEXT } from '../../core/cells/cell-kind.ts';
+import { longestNumber } from '../../core/cells/number-lengths.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import * as reading from '../columns/reading-cost.ts';
 import { ZoneNames } from '../columns/zone-names.ts';
-import { ARRAY, codeOfOid } from './type-codes.ts';
+import { ARRAY, codeOfOid, NUMERIC as NUMERIC_CODE } from './type-codes.ts';
 
 /** The maximum number of digits of all numbers in a row. The limit is for messages, which may repeat whole values, for example one about a key or a check. */
 const MOST_DIGITS = 16 * 1024 * 1024;
@@ -62,20 +63,31 @@ interface CostOfColumn {
   readonly code: number;
   readonly readingCost: reading.ReadingCost | undefined;
   readonly readsText: boolean;
+  readonly scale: number;
+  readonly digitCopies: number;
+  readonly storedDigits: number;
 }
 
 /** Adds up what PostgreSQL needs to read the values of a row, because PostgreSQL reads all of them before it stores the row. */
 export class RowCost {
   /** How many more bytes the values of the row have as `jsonb` than as text. */
   storedBytes = 0;
+  /** How many digits generated columns and indexes may store that the values do not have in their binary form. */
+  addedDigits = 0;
   readonly #mostUnits: number;
+  readonly #ownDigits: number;
+  #copiedDigits = 0;
   #units = 0;
   #digits = 0;
   #freeBytes = 0;
   readonly #zones = new ZoneNames();
 
-  /** @param maxRowBytes a row of up to this length is loaded if its types have no special cost */
-  constructor(maxRowBytes: number) {
+  /**
+   * @param maxRowBytes a row of up to this length is loaded if its types have no special cost
+   * @param ownDigits the digits that the expressions make in each row whatever its values are
+   */
+  constructor(maxRowBytes: number, ownDigits = 0) {
+    this.#ownDigits = ownDigits;
     this.#mostUnits = Math.max(reading.MOST_UNITS, maxRowBytes * reading.UNITS_PER_BYTE);
   }
 
@@ -86,6 +98,8 @@ export class RowCost {
 
   beginRow(): void {
     this.storedBytes = 0;
+    this.addedDigits = 0;
+    this.#copiedDigits = this.#ownDigits;
     this.#units = 0;
     this.#digits = 0;
     this.#freeBytes = 0;
@@ -96,13 +110,8 @@ export class RowCost {
    *
    * @returns whether PostgreSQL would need too much for the row with this value
    */
-  isTooMuch(
-    { code, readingCost, readsText }: CostOfColumn,
-    kind: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): boolean {
+  isTooMuch(encoder: CostOfColumn, kind: number, bytes: Buffer, start: number, end: number): boolean {
+    const { code, readingCost, readsText } = encoder;
     const length = end - start;
     const isText = kind === STRING || kind === BYTES || kind === TEXT;
     const cost = code === ARRAY && readingCost?.isJson && isText ? jsonbArrayText : readingCost;
@@ -126,9 +135,35 @@ export class RowCost {
       }
     }
     if (this.#units + units > this.#mostUnits || this.#digits + digits > MOST_DIGITS) return true;
+    if (code !== NUMERIC_CODE && this.#copiesTooMuch(encoder, cost?.isJson ? 0 : length, digits)) return true;
     this.#units += units;
     this.#digits += digits;
     this.storedBytes += storedBytes;
+    return false;
+  }
+
+  /**
+   * Adds a number whose binary form begins in `bytes` at `start`, with its length. Expressions of the table read it (`digitCopies`).
+   *
+   * @returns whether PostgreSQL would need too much for the row with this number; then it is not added
+   */
+  hasTooManyDigits(encoder: CostOfColumn, bytes: Buffer, start: number): boolean {
+    // A text may have been NULL.
+    if (encoder.code !== NUMERIC_CODE || bytes.readInt32BE(start) < 0) return false;
+    const groups = bytes.readInt16BE(start + 4);
+    const whole = 4 * Math.max(0, bytes.readInt16BE(start + 6) + 1);
+    const scale = Math.max(bytes.readUInt16BE(start + 10), encoder.scale);
+    const stored = Math.min(4 * groups, whole + scale);
+    return this.#copiesTooMuch(encoder, stored, whole + scale - stored);
+  }
+
+  /** @param stored the digits that the value itself has @param added the zeros that it does not have, because it has an exponent */
+  #copiesTooMuch({ digitCopies, storedDigits }: CostOfColumn, stored: number, added: number): boolean {
+    if (digitCopies === 0) return false;
+    const copied = this.#copiedDigits + (Math.min(stored, longestNumber) + added) * digitCopies;
+    if (copied > reading.MOST_COPIED_DIGITS) return true;
+    this.#copiedDigits = copied;
+    this.addedDigits += added * storedDigits;
     return false;
   }
 }

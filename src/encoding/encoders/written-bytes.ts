@@ -21,6 +21,8 @@ export class WrittenBytes {
   /** Whether the rows themselves are the upload. If a file is the upload, its size is known. */
   readonly #areRowsSent: boolean;
   #all = 0;
+  /** The bytes of the values that the caller sent. */
+  own = 0;
 
   /** @param expanded the count of what the file of the upload expands to; undefined: the rows are the upload */
   constructor({ maxWrittenBytes, maxUnpackRatio }: WrittenLimits, expanded?: ExpandedBytes) {
@@ -41,6 +43,7 @@ export class WrittenBytes {
     if (this.#areRowsSent) this.#expanded.sent(own);
     this.#expanded.add(defaults, tooManyDefaults, defaultsRemedy);
     this.#all += all;
+    this.own += own;
     if (this.#all > this.#maxBytes) throw tooMuch(this.#maxBytes);
   }
 }
@@ -48,6 +51,12 @@ export class WrittenBytes {
 function tooMuch(maxBytes: number): AppError {
   const what = 'The rows, with the defaults of the columns that they leave out, take too many bytes';
   return limitExceeded(what, maxBytes, { setting: 'MAX_WRITTEN_BYTES' });
+}
+
+/** Returns the error for bytes that PostgreSQL has added to the rows. */
+export function tooManyAdded(limit: number): AppError {
+  const remedy = `${defaultsRemedy} Numbers of the type numeric(p,s) have few digits.`;
+  return limitExceeded(tooManyDefaults, Math.floor(limit), 'bytes', remedy);
 }
 
 const tooManyDefaults =

@@ -225,7 +225,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     [
       'too-complex',
       (type) =>
-        `PostgreSQL would need too much memory or time for a value of type ${type.name} with so many parts, digits or repetitions, alone or with the other long values of its row`,
+        `PostgreSQL would need too much memory or time for a value of type ${type.name} with so many parts, digits or repetitions, alone or with the other long values of its row${type.digitCopies === undefined ? '' : ', because expressions of the table compute with its digits: round the number, or use numeric(p,s)'}`,
     ],
   ],
   [NULL_ELEMENT, ['null-element', 'an element must not be null here']],

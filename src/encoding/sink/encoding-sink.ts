@@ -15,7 +15,9 @@ import { type CellSink, type LocateCell, NUMBER_VALUE, TEXT_VALUE } from '../../
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { rowTooLong } from '../../core/cells/row-limit.ts';
 import type { Warning } from '../../core/errors.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { COMPUTED, type ColumnMatcher, computedColumn } from '../columns/column-matching.ts';
+import { MOST_COPIED_DIGITS, MOST_MADE_DIGITS } from '../columns/reading-cost.ts';
 import { faultyElement, faultyElementPath } from '../encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.ts';
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
@@ -199,7 +201,7 @@ export class EncodingSink implements CellSink {
     this.#surplusCopies = Math.max(0, mostCopies - options.writtenLimits.maxUnpackRatio);
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
-    this.#cost = new RowCost(options.maxRowBytes);
+    this.#cost = new RowCost(options.maxRowBytes, ownDigitsOf(targets));
     // If types are inferred, the inference itself warns of such points.
     const mayWarn = options.typesAreInferred !== true;
     this.#points = new GroupedPoints(targets.map((target) => mayWarn && valueFor(target) === NUMBER_VALUE));
@@ -225,6 +227,11 @@ export class EncodingSink implements CellSink {
   }
 
   /** The bytes that PostgreSQL keeps for the values until the connection ends. */
+  /** How many bytes the values of the rows have that the caller sent. */
+  get ownBytes(): number {
+    return this.#written.own;
+  }
+
   get keptBytes(): number {
     return this.#cost.keptBytes;
   }
@@ -303,6 +310,13 @@ export class EncodingSink implements CellSink {
     )
       problem = TOO_COSTLY;
     else problem = encodeCell(out, encoder, kind, bytes, start, end);
+    if (
+      encoder.digitCopies > 0 &&
+      problem === 0 &&
+      kind !== NULL &&
+      this.#cost.hasTooManyDigits(encoder, out.bytes, this.#fieldStart[target]!)
+    )
+      problem = TOO_COSTLY;
     // If the text was rewritten, the request has already decided what a point means in it.
     if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS && bytes !== this.#rewritten)
       this.#points.note(target, bytes, start, end);
@@ -332,7 +346,8 @@ export class EncodingSink implements CellSink {
     if (
       encoder.readingCost !== undefined ||
       end - start > LONG_VALUE_BYTES ||
-      !encodePlain(out, encoder, classes, kind, bytes, start, end)
+      !encodePlain(out, encoder, classes, kind, bytes, start, end) ||
+      (encoder.digitCopies > 0 && this.#cost.hasTooManyDigits(encoder, out.bytes, fieldStart))
     ) {
       out.rewind(fieldStart);
       return false;
@@ -593,7 +608,8 @@ export class EncodingSink implements CellSink {
     // The caller did not send the fields of the origin, so they count like defaults.
     const filled = this.#filledBytes + this.#originBytes;
     const defaults = this.#filledDefaults + this.#originBytes;
-    this.#shape.addRow(filled, defaults, this.#paddedBytes, this.#cost.storedBytes);
+    const { addedDigits, storedBytes } = this.#cost;
+    this.#shape.addRow(filled, defaults, this.#paddedBytes + addedDigits, storedBytes);
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }
@@ -829,6 +845,17 @@ export class EncodingSink implements CellSink {
     this.#shapes.unshift(shape);
     return shape;
   }
+}
+
+/** @throws AppError `limit-exceeded` if the expressions of the table make too many digits in each row, whatever its values are */
+function ownDigitsOf(targets: readonly TargetColumn[]): number {
+  const digits = targets.reduce((sum, { column }) => sum + (column.ownDigits ?? 0), 0);
+  const made = targets.reduce((sum, { column }) => sum + (column.madeDigits ?? 0), 0);
+  const what = 'The expressions of the table may make numbers with too many digits in a row';
+  const remedy = 'Use fewer expressions, or convert the numbers to numeric(p,s) at once.';
+  if (digits > MOST_COPIED_DIGITS) throw limitExceeded(what, MOST_COPIED_DIGITS, 'digits', remedy);
+  if (made > MOST_MADE_DIGITS) throw limitExceeded(what, MOST_MADE_DIGITS, 'digits', remedy);
+  return digits;
 }
 
 /** The length that comes before the bytes of each field. NULL is a field with only a length. */

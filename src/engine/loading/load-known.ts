@@ -19,11 +19,12 @@ import { inCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { conditionOf, isFailureOfExpression, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import { inTransaction, noteKeptBytes, type TransactionEdges } from '../../postgres/transaction.ts';
-import { copyInto, copyRowByRowInto, lockTable } from '../tables/loading/load-statements.ts';
+import { copyInto, copyRowByRow, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';
 import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
 import { readInto, rowsOf, sinkOf } from './copying/copy-rows.ts';
 import { EncodedRows } from './copying/encoded-rows.ts';
+import { isStoredRowByRow, mostUnmeasuredRows } from './copying/long-expressions.ts';
 import { resultOf } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import type { KnownTable, KnownTables } from './known/known-tables.ts';
@@ -89,7 +90,7 @@ export async function loadKnown(
   const upload: TargetOptions = { context, request, input, mayBeNew: false, widening };
   const options = rowOptions(upload, target, matcher, progress, { inferred: undefined });
   input.expectColumns?.(expectedOf(target.columns));
-  const rows = new EncodedRows();
+  const rows = new EncodedRows(mostUnmeasuredRows(target.columns));
   const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
   progress.pass = sink;
   await encode(known, sink, request, input, problems);
@@ -104,10 +105,10 @@ export async function loadKnown(
   const names = rows.columns.map((column) => target.columns[column]!.name);
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);
-  const isRowByRow = target.columns.some(({ isLongGenerated }) => isLongGenerated);
-  const copyRows = isRowByRow ? copyRowByRowInto : copyInto;
+  const isRowByRow = isStoredRowByRow(target.columns);
+  const copyRows = copyInto(target.relation, names);
   const copy = [
-    inCallersPath(copyRows(target.relation, names), checkConstraintsNow),
+    inCallersPath(isRowByRow ? copyRowByRow(copyRows) : copyRows, checkConstraintsNow),
     ...(known.runsNoCode ? [proveIndexes(known.oid)] : []),
     proveSchema(request.schema, known.schemaVersion),
   ].join(';\n');

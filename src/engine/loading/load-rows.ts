@@ -28,6 +28,7 @@ import { type MissingResult, removeMissingRows } from './missing/remove-missing-
 import { copyChanging } from './one-pass/copy-changing.ts';
 import type { RowChange } from './request/row-change.ts';
 import type { RowOptions } from './row-options.ts';
+import { measuredColumns } from './staged/computed-bytes.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { checkDeferred, type MovedRows } from './staged/move-rows.ts';
 import { maxMovedShapes } from './staged/shapes.ts';
@@ -46,6 +47,8 @@ interface RowLoad {
   target: LoadTarget;
   options: RowOptions;
   problems: Problems;
+  /** See `measuredColumns`. */
+  measured: readonly string[] | undefined;
   /** The first differences between the rows and the table, of the last attempt to move the rows. */
   changes?: RowChange[] | undefined;
 }
@@ -76,7 +79,7 @@ export async function loadRows(
   options: RowOptions,
   problems: Problems,
 ): Promise<LoadedRows> {
-  const load: RowLoad = { input, target, options, problems };
+  const load: RowLoad = { input, target, options, problems, measured: await measuredColumns(client, target) };
   await setSavepoint(client, savepoint);
   try {
     const first = await (isStagedAtOnce(load) ? stageAndMove(client, load) : copyStraight(client, load));
@@ -133,8 +136,12 @@ async function asLack(client: ClientBase, load: RowLoad, error: Error): Promise<
   return (await lackOnColumns(client, target, options, error)) ?? error;
 }
 
-/** Returns whether the rows cannot be copied straight into the table. */
-function isStagedAtOnce({ target, options }: RowLoad): boolean {
+/** Returns whether the rows cannot be copied straight into the table, or are measured while they are moved. */
+function isStagedAtOnce(load: RowLoad): boolean {
+  return mustBeStaged(load) || load.measured !== undefined;
+}
+
+function mustBeStaged({ target, options }: RowLoad): boolean {
   return options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
 }
 
@@ -166,8 +173,10 @@ async function copyStraight(client: ClientBase, load: RowLoad): Promise<Loaded |
 async function stageAndMove(client: ClientBase, load: RowLoad): Promise<Loaded | Refused> {
   const { input, target, options, problems } = load;
   refuseTooManyColumns(target.columns.length);
+  const { measured } = load;
   const keepRows = options.faulty !== undefined || options.keepsRows;
-  const stageOptions = { ...options, ...refusedRowsLimit(load), keepRows, maxShapes: maxMovedShapes };
+  const maxShapes = mustBeStaged(load) || mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY;
+  const stageOptions = { ...options, ...refusedRowsLimit(load), keepRows, maxShapes, measured };
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
   countFaulty(load, copied);
   if (copied.refusal) return { copied, refusal: copied.refusal };
@@ -209,7 +218,9 @@ async function stageRefused(
     // If rows are only read to find problems, the staging table can be a view. With Citus it cannot, because Citus does not join a view with temporary tables.
     const areRead = !mayLeaveOut(load) && !target.isSharded;
     const isStored = isOfKeys && target.isNew && target.keepsOrder;
-    const stored = isStored && (await stageStored(client, target, copied, areRead));
+    const stored =
+      isStored &&
+      (await stageStored(client, target, copied, load.options.writtenLimits.maxUnpackRatio, areRead));
     if (stored) return stored;
     if (!target.mayRefuseRows && !mayLeaveOut(load)) return undefined;
     await rollBackTo(client, savepoint);
@@ -229,6 +240,7 @@ async function stageAgain(client: ClientBase, load: RowLoad): Promise<StagedLoad
     ...options,
     ...refusedRowsLimit(load),
     conflict: undefined,
+    measured: undefined,
     keepRows: false,
     maxShapes: mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY,
     matcher,

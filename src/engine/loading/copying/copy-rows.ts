@@ -18,6 +18,7 @@ import { rowOrigins } from '../provenance/row-origins.ts';
 import type { LoadProgress } from '../request/load-progress.ts';
 import type { LoadContext } from '../request/load-request.ts';
 import { CopySession } from './copy-session.ts';
+import { isStoredRowByRow } from './long-expressions.ts';
 import { type Refusal, refusalOfCopy } from './refusal.ts';
 import { targetColumns } from './target-columns.ts';
 
@@ -72,6 +73,8 @@ export interface CopiedRows {
   taken: number;
   /** The numbers of the data rows that were sent. */
   numbers: EncodingSink['rowNumbers'];
+  /** The number of bytes of the values that the caller sent. */
+  ownBytes: number;
   /** Several COPYs sent the rows, because the rows have different columns or are very long. */
   hasSeveralLists: boolean;
   places: CellPlaces;
@@ -101,8 +104,7 @@ export async function copyRows(
     freezes: options.freezes,
     isSharded: options.isSharded,
     // The temporary table of staged rows stores plain values, so it has no generated columns.
-    isRowByRow:
-      options.numbers === undefined && columns.some(({ isLongGenerated }) => isLongGenerated === true),
+    isRowByRow: options.numbers === undefined && isStoredRowByRow(columns),
   });
   const sink = sinkOf(input, options, { targets, output: session, problems });
   options.progress.pass = sink;
@@ -200,6 +202,7 @@ function copiedRows(input: LoadInput, sink: EncodingSink, session: CopySession):
     refused: sink.refused,
     taken: session.rowsTaken,
     numbers: sink.rowNumbers,
+    ownBytes: sink.ownBytes,
     hasSeveralLists: session.hasSeveralLists,
     refusal:
       session.refusal &&

@@ -23,7 +23,7 @@ export const copyTrailer = Buffer.from([0xff, 0xff]);
  * The maximum number of bytes of the rows that PostgreSQL collects before it stores them (`maxRowsStoredTogether`). PostgreSQL limits their bytes only
  * in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and another COPY is started.
  */
-const maxHeldBytes = 64 * 1024 * 1024;
+export const maxHeldBytes = 64 * 1024 * 1024;
 
 export interface CopySessionOptions {
   /** The name of the table, quoted. */
@@ -35,7 +35,7 @@ export interface CopySessionOptions {
   freezes: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
-  /** PostgreSQL must store each row before it reads the next one. Has no effect on tables of Citus, whose COPY takes no WHERE clause. */
+  /** PostgreSQL must store each row before it reads the next one. Has no effect with `freezes`, and on tables of Citus, whose COPY takes no WHERE clause. */
   isRowByRow: boolean;
 }
 
@@ -55,6 +55,8 @@ export class CopySession implements RowOutput {
   readonly #leadingColumns: readonly string[];
   readonly #isSharded: boolean;
   readonly #isRowByRow: boolean;
+  /** The rows of one call were too long together, so PostgreSQL stores each row before it reads the next one, even with FREEZE. */
+  #areLong = false;
   #freezes: boolean;
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
@@ -95,7 +97,8 @@ export class CopySession implements RowOutput {
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
         return await this.#insertDefaults(columns, rowCount);
-      if (this.#heldBytes > 0 && this.#heldBytes + heldBytes > maxHeldBytes) await this.#endForMemory();
+      const areHeld = this.#freezes || !this.#isRowByRow;
+      if (areHeld && this.#heldBytes + heldBytes > maxHeldBytes) await this.#limitHeld(rowCount, heldBytes);
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns, isFirst);
       this.#noteHeld(rowCount, heldBytes);
       this.#rowsOfWriter += rowCount;
@@ -129,22 +132,29 @@ export class CopySession implements RowOutput {
     this.#heldBytes = this.#heldRows === 0 ? 0 : heldBytes;
   }
 
-  async #endForMemory(): Promise<void> {
-    // This is set before the COPY ends, because its end may fail if a row refers to a row of a later COPY. The caller then knows the reason.
-    this.hasSeveralLists = true;
-    await this.#end();
+  /** Lets PostgreSQL store the rows that it has, and if even the next ones are too long together, store each of them at once. */
+  async #limitHeld(rowCount: number, heldBytes: number): Promise<void> {
+    const areLong = heldBytes > maxHeldBytes && rowCount > 1 && !this.#isSharded;
+    if (this.#writer && !(areLong && this.#areLong)) {
+      // This is set before the COPY ends, because its end may fail if a row refers to a row of a later COPY. The caller then knows the reason.
+      this.hasSeveralLists = true;
+      await this.#end();
+    }
+    this.#areLong = areLong;
   }
 
   async #begin(columns: readonly number[], isFirst: boolean): Promise<void> {
     await this.#end();
     this.#columns = columns;
-    this.#heldRows = 0;
-    this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    const copyOfUsual = this.#isRowByRow ? statements.copyRowByRowInto : statements.copyInto;
-    const copy = (this.#freezes ? statements.copyFrozenInto : copyOfUsual)(this.#relation, names);
+    const copyOfAll = this.#freezes ? statements.copyFrozenInto : statements.copyInto;
+    const isRowByRow = this.#areLong || (this.#isRowByRow && !this.#freezes);
+    const copy = copyOfAll(this.#relation, names);
     const before = this.#freezes && isFirst ? [statements.truncate(this.#relation)] : [];
-    this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
+    this.#writer = copyFrom(
+      this.#client,
+      inCallersPath(...before, isRowByRow ? statements.copyRowByRow(copy) : copy),
+    );
     await this.#writer.write(copyHeader);
   }
 
@@ -179,6 +189,8 @@ export class CopySession implements RowOutput {
     this.#writer = undefined;
     this.rowsBefore += this.#rowsOfWriter;
     this.#rowsOfWriter = 0;
+    this.#heldRows = 0;
+    this.#heldBytes = 0;
   }
 
   async #refuse(error: unknown): Promise<void> {

@@ -1,6 +1,6 @@
 /** Keeps the encoded rows of a small upload, so that they can be sent in one message after all of them are encoded. */
 import type { RowOutput } from '../../../encoding/sink/encoding-sink.ts';
-import { copyHeader, copyTrailer } from './copy-session.ts';
+import { copyHeader, copyTrailer, maxHeldBytes } from './copy-session.ts';
 
 /** The maximum number of bytes that are kept. */
 const maxBytes = 1024 * 1024;
@@ -12,11 +12,22 @@ export class EncodedRows implements RowOutput {
   needsUsualWay = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
+  readonly #mostRows: number;
+  #heldBytes = 0;
+  #rows = 0;
 
-  async write(columns: readonly number[], rows: Buffer): Promise<void> {
+  /** @param mostRows see `mostUnmeasuredRows` */
+  constructor(mostRows: number) {
+    this.#mostRows = mostRows;
+  }
+
+  async write(columns: readonly number[], rows: Buffer, count: number, heldBytes: number): Promise<void> {
     this.columns ??= columns;
     this.#bytes += rows.length;
-    this.needsUsualWay ||= columns !== this.columns || columns.length === 0 || this.#bytes > maxBytes;
+    this.#heldBytes += heldBytes;
+    this.#rows += count;
+    const isLong = this.#bytes > maxBytes || this.#heldBytes > maxHeldBytes || this.#rows > this.#mostRows;
+    this.needsUsualWay ||= columns !== this.columns || columns.length === 0 || isLong;
     // The chunk is copied, because the caller reuses its buffer.
     if (!this.needsUsualWay) this.#chunks.push(Buffer.from(rows));
   }

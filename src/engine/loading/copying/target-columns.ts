@@ -53,7 +53,9 @@ export async function targetColumns(
 function isFillable(column: LoadColumn): boolean {
   // PostgreSQL pads the value itself: one letter may become 10 MiB. Such a default is not written into the rows.
   const isPadded = column.type.paddedBytes !== undefined;
-  return column.default === 'constant' && !isPadded && !isStagedAsText(column);
+  // The digits that expressions make of a long number count in rows that leave the column out.
+  const hasDigits = column.ownDigits !== undefined;
+  return column.default === 'constant' && !isPadded && !hasDigits && !isStagedAsText(column);
 }
 
 /** Returns whether the service has no binary encoder for the column's type. The values are then sent as text to the staging table, and PostgreSQL converts them. */

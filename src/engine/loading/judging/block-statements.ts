@@ -14,7 +14,7 @@ import { quoteIdentifier, quoteLiteral } from '../../../postgres/sql.ts';
 import { sqlstateFor } from '../../../postgres/sqlstate.ts';
 import {
   changedCounter,
-  mergeWithSqlstate,
+  mergeBlock,
   progress,
   type RowRange,
   unchangedCounter,
@@ -137,7 +137,7 @@ BEGIN
     ${load.shapes.all.length > 1 ? endOfShape(to, load.source) : ''}
     ${countsMet ? keepCounts : ''}
     BEGIN
-      ${mergeBlock(load)}
+      ${mergeOf(load)}
       ${chooseNextBlock(options)}
     -- OTHERS has neither of the two conditions that are named here.
     EXCEPTION WHEN OTHERS OR assert_failure OR query_canceled THEN
@@ -247,11 +247,11 @@ function endOfShape(to: number, source = stagingTable): string {
 const keepCounts = `SELECT c.last_value, u.last_value INTO ${changedBefore}, ${unchangedBefore} FROM ${changedCounter} c, ${unchangedCounter} u;`;
 const restoreCounts = `PERFORM pg_catalog.setval('${changedCounter}', ${changedBefore}), pg_catalog.setval('${unchangedCounter}', ${unchangedBefore});`;
 
-function mergeBlock(load: StagedLoad): string {
+function mergeOf(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
-    const merge = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changedNow}`);
-    return load.isSharded ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+    const merge = mergeBlock(load, number, block, `INTO ${stored}, ${changedNow}`);
+    return load.isSharded || load.computed ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');

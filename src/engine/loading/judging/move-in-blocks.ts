@@ -10,6 +10,7 @@ import { queryInCallersPath } from '../../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../../postgres/sqlstate.ts';
 import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
+import { asTooMuch, measuredPattern, refuseLongIndexes, startMeasuring } from '../staged/computed-bytes.ts';
 import { checkConstraintsNow, commitInTwoPhases, takeTurn } from '../staged/merge-statements.ts';
 import * as moving from '../staged/move-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -28,6 +29,12 @@ const maxRounds = 20;
  * The number of rows that one statement moves. It is small enough that `STATEMENT_TIMEOUT_MS` suffices for any number of rows.
  */
 const rowsPerStatement = 100_000;
+
+/** The same for a new table, whose indexes are then measured. An entry of an index may be much longer than its row. */
+const rowsPerMeasure = 10_000;
+
+/** The computed values of a block count again when PostgreSQL has refused it, so a pass may have so many times the limit. */
+const timesMeasured = 8;
 
 /** The savepoint before the first moved row. */
 const savepoint = 'pass';
@@ -107,13 +114,17 @@ async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
   } catch (error) {
     if (!pass.hasPolicies && isPolicyViolation(error)) return 'has policies';
     if (moving.mayTryAgain(error, deadlocks)) return 'deadlock';
-    throw error;
+    throw asTooMuch(error, pass.load.computed);
   }
 }
 
-async function passAndCheck(pass: Pass): Promise<Passed> {
+async function passAndCheck(judged: Pass): Promise<Passed> {
+  const { computed } = judged.load;
+  const limit = timesMeasured * (computed?.limit ?? 0);
+  const pass = computed ? { ...judged, load: { ...judged.load, computed: { ...computed, limit } } } : judged;
   const { client, load, isImmediate } = pass;
   await client.query(blocks.createPassTables);
+  if (load.computed) await client.query(startMeasuring);
   if (load.isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
   if (isImmediate) await queryInCallersPath(client, checkConstraintsNow);
   const unmoved = await prepareConflict(pass);
@@ -161,19 +172,23 @@ function mostRefused({ faulty, refusesAll }: Judgement): number {
 }
 
 async function passOverAll(pass: Pass): Promise<void> {
-  const { client, load, rules, problems } = pass;
+  const { client, target, load, rules, problems } = pass;
   const { rows } = await client.query<{ first: number | null; last: number }>(blocks.readRange(load.source));
   const { first, last } = rows[0]!;
+  const notOfRows = pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges;
   const options = {
     maxRefused: mostRefused(pass),
     maxListed: problems.maxFound,
-    notOfRows: pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
+    notOfRows: load.computed ? `${notOfRows}|${measuredPattern}` : notOfRows,
     countsMet: moving.countsBySequence(load),
     ownReferences: namesOf(rules.filter(isSelfReference)),
   };
-  for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
-    const to = Math.min(from + rowsPerStatement, last + 1);
+  const isMeasured = target.isNew && !load.isSharded;
+  const step = isMeasured ? rowsPerMeasure : rowsPerStatement;
+  for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += step) {
+    const to = Math.min(from + step, last + 1);
     await queryInCallersPath(client, blocks.passOver(load, { ...options, from, to }));
+    if (isMeasured) await refuseLongIndexes(client, load.relation, load.mostAdded);
   }
 }
 

@@ -4,6 +4,7 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../../postgres/sql.ts';
 import { anyNull, columnsOf } from '../../tables/rules/rule-conditions.ts';
+import { measureBefore, measureRow } from './computed-bytes.ts';
 import { type ConflictKey, type ConflictRule, sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
@@ -109,23 +110,27 @@ export function isMoved(load: StagedLoad): string {
 }
 
 /**
- * Moves the rows of one shape so that an error has its SQLSTATE. Without RETURNING, Citus copies the rows into the shards, and the
+ * Moves the rows of one shape in a block of PL/pgSQL, so that an error has its SQLSTATE. Without RETURNING, Citus copies the rows into the shards, and the
  * error of a failed COPY has no SQLSTATE (`lacksSqlstate`). With RETURNING the statement takes about twice as long.
  *
  * @param into the clause INTO of PL/pgSQL
  */
-export function mergeWithSqlstate(
+export function mergeBlock(
   load: StagedLoad,
   shape: number,
   range?: RowRange,
   into?: string,
 ): CallersStatement {
   const merge = mergeRows(load, shape, range);
-  return load.isSharded ? mergeAndCount(merge, into) : merge;
+  return load.isSharded || load.computed ? mergeAndCount(load, merge, into) : merge;
 }
 
-/** Returns whether the number of rows that `mergeRows` affects is wrong for the shape, so that `mergeAndCount` is needed. */
-export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, shape: number): boolean {
+/** Returns whether `mergeAndCount` is needed: the number of rows that `mergeRows` affects is wrong for the shape, or their computed values are measured. */
+export function mustCountMerged(
+  { isSharded, isBare, conflict, computed }: StagedLoad,
+  shape: number,
+): boolean {
+  if (computed) return true;
   return isSharded && !isBare && conflict?.shapes.includes(shape) === true;
 }
 
@@ -145,12 +150,20 @@ export interface MergedCount {
 }
 
 /**
- * Runs a statement of `mergeRows` for a sharded table, and returns one row of the type `MergedCount`. Without it the count is wrong, because with ON
- * CONFLICT Citus counts the rows that it reads. `xmax` is 0 in a new row, and not 0 in an updated row, because the statement has locked that row before.
+ * Runs a statement of `mergeRows` for a sharded table or for measured rows, and returns one row of the type `MergedCount`. Without it the count is wrong, because
+ * with ON CONFLICT Citus counts the rows that it reads. `xmax` is 0 in a new row, and not 0 in an updated row, because the statement has locked that
+ * row before. Sequences count the changes of measured rows, because partitioned tables have no `xmax` here.
  *
  * @param into the clause INTO of PL/pgSQL
  */
-export function mergeAndCount(merge: CallersStatement, into = ''): CallersStatement {
+export function mergeAndCount(
+  { computed }: Pick<StagedLoad, 'computed'>,
+  merge: CallersStatement,
+  into = '',
+): CallersStatement {
+  if (computed)
+    return qualified`WITH merged AS (${merge} RETURNING ${measureRow(computed)} AS measured)
+SELECT pg_catalog.count(measured)::int AS count, 0 AS changed ${into} FROM merged`;
   return qualified`WITH merged AS (${merge} RETURNING t.xmax)
 SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS changed ${into} FROM merged`;
 }
@@ -163,7 +176,7 @@ function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadC
 function onConflict(
   { action, key }: ConflictRule,
   columns: LoadColumn[],
-  { columns: all, compared, isSharded }: StagedLoad,
+  { columns: all, compared, isSharded, computed }: StagedLoad,
 ): string {
   const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
   const others = columns.filter(({ name }) => !key.columns.includes(name));
@@ -182,16 +195,20 @@ function onConflict(
       ? `${of('t')} OPERATOR(pg_catalog.*<>) ${of('excluded')}`
       : `${compared === undefined}`;
   return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE CASE WHEN ${isChanged}
-THEN pg_catalog.nextval('${changedCounter}') OPERATOR(pg_catalog.>) 0 ELSE pg_catalog.nextval('${unchangedCounter}') OPERATOR(pg_catalog.<) 0 END`;
+THEN pg_catalog.nextval('${changedCounter}') OPERATOR(pg_catalog.>) 0${computed ? ` AND ${measureBefore(computed)}` : ''} ELSE pg_catalog.nextval('${unchangedCounter}') OPERATOR(pg_catalog.<) 0 END`;
 }
 
 /**
  * Runs several statements of `mergeRows` as one statement. PostgreSQL checks references only at the end of a statement, so rows
  * of one shape may refer to rows of another. It returns one row `count`: the number of rows inserted or updated.
  */
-export function mergeTogether(merges: CallersStatement[]): CallersStatement {
+export function mergeTogether(
+  { computed }: Pick<StagedLoad, 'computed'>,
+  merges: CallersStatement[],
+): CallersStatement {
+  const returned = computed ? measureRow(computed) : '1';
   const names = merges.map((_, index) => `merge_${index}`);
-  const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING 1)`);
+  const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING ${returned})`);
   // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
   const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
   return qualified`WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`;

@@ -15,6 +15,7 @@ import {
 } from '../../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
+import { asTooMuch, isMeasured, startMeasuring } from './computed-bytes.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
 import * as statements from './merge-statements.ts';
@@ -109,7 +110,7 @@ async function moveOrUndo(client: ClientBase, load: StagedLoad, way: Way): Promi
       if (attempt.refusal) await rollBackTo(client, savepoint);
       return attempt;
     } catch (error) {
-      if (!mayTryAgain(error, deadlocks)) throw error;
+      if (!mayTryAgain(error, deadlocks)) throw asTooMuch(error, load.computed);
       await rollBackTo(client, savepoint, error);
       await client.query(statements.takeTurn(load.relation));
     }
@@ -131,6 +132,7 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
   const attempt: MoveAttempt = { merged: 0, changed: 0, existing: undefined };
   attempt.refusal = await refusalOfRows(async () => {
+    if (load.computed) await client.query(startMeasuring);
     if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
     if (way === 'together') attempt.merged = await moveTogether(client, load);
     else Object.assign(attempt, await moveInTurn(client, load, way === 'in turn with SQLSTATE'));
@@ -211,10 +213,10 @@ async function moveInTurn(
   for (const shape of inMovingOrder(load)) {
     const merge = statements.mergeRows(load, shape);
     if (withSqlstate || statements.mustCountMerged(load, shape)) {
-      await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
+      if (load.isSharded) await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
       const { rows } = await queryInCallersPath<statements.MergedCount>(
         client,
-        statements.mergeAndCount(merge),
+        statements.mergeAndCount(load, merge),
       );
       merged += rows[0]!.count;
       changed += rows[0]!.changed;
@@ -224,10 +226,8 @@ async function moveInTurn(
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
-  return readCount(
-    client,
-    statements.mergeTogether(inMovingOrder(load).map((shape) => statements.mergeRows(load, shape))),
-  );
+  const merges = inMovingOrder(load).map((shape) => statements.mergeRows(load, shape));
+  return readCount(client, statements.mergeTogether(load, merges));
 }
 
 /**
@@ -285,6 +285,7 @@ function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> 
 }
 
 function mayBeOfRow(error: unknown): boolean {
+  if (isMeasured(error)) return false;
   return (
     isFailureOfExpression(error) ||
     isRefusalOfInput(error) ||

@@ -7,6 +7,7 @@ import { queryInCallersPath } from '../../../postgres/search-path.ts';
 import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { originNames } from '../provenance/provenance.ts';
+import { createCounter, mostAdded } from './computed-bytes.ts';
 import { type ConflictKey, type ConflictOption, conflictRule } from './conflict-rule.ts';
 import { createProgress } from './merge-statements.ts';
 import { Shapes } from './shapes.ts';
@@ -32,6 +33,8 @@ export interface StageOptions
   > {
   conflict: ConflictOption | undefined;
   maxShapes: number;
+  /** See `measuredColumns`. */
+  measured: readonly string[] | undefined;
 }
 
 /**
@@ -43,12 +46,13 @@ export async function stageRows(
   client: ClientBase,
   input: LoadInput,
   target: StageTarget,
-  { conflict, maxShapes, ...options }: StageOptions,
+  { conflict, maxShapes, measured, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
   const { relation, stored, isNew, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
-  await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${createProgress}`);
+  const counters = measured ? `${createProgress}; ${createCounter}` : createProgress;
+  await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${counters}`);
   const shapes = new Shapes(maxShapes);
   const copied = await copyRows(
     client,
@@ -69,7 +73,10 @@ export async function stageRows(
   const isInData = (name: string) => places.sourceColumn(name) >= 0;
   const notCompared = new Set(originNames(options.provenance));
   const rule = conflict && { ...conflictRule(conflict, columns, shapes, isInData), notCompared };
+  const limit = mostAdded(copied.ownBytes, options.writtenLimits.maxUnpackRatio);
   const staged = {
+    mostAdded: limit,
+    computed: measured && { columns: measured, limit },
     relation,
     stored,
     columns,

@@ -6,6 +6,7 @@ import { queryInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../../postgres/sql.ts';
 import { truncateTable } from '../../tables/loading/load-statements.ts';
 import type { CopiedRows } from '../copying/copy-rows.ts';
+import { mostAdded } from './computed-bytes.ts';
 import { createProgress, restartTable } from './merge-statements.ts';
 import { Shapes } from './shapes.ts';
 import type { StageTarget } from './stage-rows.ts';
@@ -16,13 +17,15 @@ import * as staging from './staging-table.ts';
 /**
  * Makes the staging table from the rows that COPY has stored in a new table, with the values that PostgreSQL filled in.
  *
+ * @param ratio see `mostAdded`
  * @param areRead true: the rows will probably only be read. The staging table is then a view, and `fill` of the result moves the rows into it
  * @returns undefined: it is not known for every row which data row it was
  */
 export async function stageStored(
   client: ClientBase,
   target: StageTarget,
-  { numbers, places }: CopiedRows,
+  { numbers, places, ownBytes }: CopiedRows,
+  ratio: number,
   areRead: boolean,
 ): Promise<StagedLoad | undefined> {
   const { breaks } = numbers;
@@ -43,7 +46,13 @@ export async function stageStored(
   const shapes = new Shapes(1);
   shapes.numberOf([...columns.keys()].filter((index) => !columns[index]!.isGenerated));
   const load = { relation, stored, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
-  return { ...load, conflict: undefined, compared: undefined, ...(areRead && { fill }) };
+  return {
+    ...load,
+    mostAdded: mostAdded(ownBytes, ratio),
+    conflict: undefined,
+    compared: undefined,
+    ...(areRead && { fill }),
+  };
 }
 
 /** Without these settings PostgreSQL may begin to read a large table at any page, and several processes may read it, so the order of the rows would be lost. */

@@ -1,5 +1,6 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import type { ComputedBytes } from './computed-bytes.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import type { Shapes } from './shapes.ts';
 
@@ -23,6 +24,10 @@ export interface StagedLoad {
   fill?: () => Promise<void>;
   /** The quoted name of a table from which the rows are moved; undefined: the staging table. */
   source?: string;
+  /** See `computed-bytes.ts`. */
+  mostAdded: number;
+  /** What is measured while the rows are moved; undefined: the values of generated columns are short, or cannot be measured. */
+  computed?: ComputedBytes | undefined;
   shapes: Shapes;
   conflict: ConflictRule | undefined;
   /** The columns that decide whether a row with an existing key is changed; undefined: rows are not compared, and all of them count as changed. */

@@ -1,5 +1,5 @@
 /** Estimates what the indexes of a definition will store, before they are made. For indexes that exist, the catalogue says it (load-facts.ts). */
-import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { bytesOfHash } from '../../../postgres/expression-trees.ts';
 import { quoteIdentifier } from '../../../postgres/sql.ts';
 import type { IndexDefinition } from '../../tables/indexes/index-definition.ts';
@@ -22,7 +22,14 @@ export function withIndexes(
     for (const name of [...index.columns.map(({ column }) => column), ...index.include])
       add(quoteIdentifier(name), 1);
   }
-  for (const sql of sqls) for (const [name] of sql.matchAll(names)) add(name, 1);
+  const digits = new Map<string, number>();
+  for (const sql of sqls) {
+    const calls = sql.split('(').length - 1;
+    for (const [name] of sql.matchAll(names)) {
+      add(name, 1);
+      digits.set(name, (digits.get(name) ?? 0) + calls);
+    }
+  }
   const ofIndexes = new Map(copies);
   for (const [name, sql] of generated) {
     const times = ofIndexes.get(quoteIdentifier(name));
@@ -30,11 +37,22 @@ export function withIndexes(
     for (const [source] of sql.matchAll(names)) add(source, times);
   }
   const indexBytes = sqls.reduce((sum, sql) => sum + ownBytesOf(sql), 0);
-  return columns.map((column, place) => ({
-    ...column,
-    storedCopies: (column.storedCopies ?? 0) + (copies.get(quoteIdentifier(column.name)) ?? 0),
-    ...(place === 0 && { indexBytes }),
-  }));
+  return columns.map((column, place) => {
+    const name = quoteIdentifier(column.name);
+    const storedCopies = (column.storedCopies ?? 0) + (copies.get(name) ?? 0);
+    return {
+      ...column,
+      type: withDigits(column.type, storedCopies, digits.get(name) ?? 0),
+      storedCopies,
+      ...(place === 0 && { indexBytes }),
+    };
+  });
+}
+
+/** @param more how many values with the digits of its numbers the indexes make */
+function withDigits(type: ColumnType, storedCopies: number, more: number): ColumnType {
+  const digitCopies = (type.digitCopies ?? 0) + (type.cost?.hasNumbers ? more : 0);
+  return digitCopies === 0 ? type : { ...type, digitCopies, storedDigits: storedCopies };
 }
 
 const names = /"(?:[^"]|"")+"/g;

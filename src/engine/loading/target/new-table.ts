@@ -19,6 +19,7 @@ import { runAndUndo, runWithSavepoint } from '../../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../../../postgres/sql.ts';
 import { conditionOf, isRefusalOfData } from '../../../postgres/sqlstate.ts';
+import { admitIndexes } from '../../tables/added-bytes.ts';
 import { findRelation } from '../../tables/catalog/relations.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
@@ -182,6 +183,7 @@ export class NewTable implements RowTarget {
     const statements = () => addConstraints(table, naming);
     const nameAgain = () => table.chooseNamesAgain(client, this.replaces ? undefined : table.names.sequences);
     try {
+      if (!this.isSharded) await admitIndexes(client, this.relation, table, this.columns);
       await createNamed(client, { table, naming }, 'keys', statements, nameAgain);
       this.#hasKeys = true;
       return undefined;

@@ -1,5 +1,6 @@
 /** Reads what PostgreSQL's catalogue says about the columns of a table and their types, as a load needs it. */
 
+import { longestNumber } from '../../../core/cells/number-lengths.ts';
 import {
   listingFunction,
   splittingFunctions,
@@ -17,7 +18,9 @@ import {
   mostCopies,
   ownBytesIn,
   treeBytes,
+  typesOfNumbers,
 } from '../../../postgres/expression-trees.ts';
+import { numbersInTree } from '../../../postgres/number-trees.ts';
 import { readInCallersPath } from '../../../postgres/search-path.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
@@ -32,6 +35,9 @@ export interface LoadFacts {
   isCitus: boolean;
   /** About how many bytes the expressions of indexes add to each row. */
   indexBytes: number;
+  /** As in `LoadColumn`. */
+  madeDigits: number;
+  indexDigits: number;
   columns:
     | (Omit<LoadColumn, 'type' | 'default' | 'constant'> & {
         typeOid: number;
@@ -47,6 +53,8 @@ export interface LoadFacts {
         isEvaluated: boolean;
         /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
         isInTextTree: boolean;
+        /** How many values with the digits of its numbers the expressions make. */
+        digitCopies: number;
       } & UseOfColumn)[]
     | null;
   types: TypeFacts[] | null;
@@ -104,6 +112,8 @@ const ownEquality = (type: string) => `(
 const typesWithLength = `'varchar'::regtype, 'bpchar'::regtype, 'bit'::regtype, 'varbit'::regtype`;
 /** The largest modifier of such a type whose generated values PostgreSQL may gather by the thousand. */
 const mostShortGenerated = 1024;
+/** The maximum number of bytes of an entry in most indexes: a third of a page. */
+export const bytesOfEntry = 2704;
 /** Returns SQL for whether an index of which this is true contains the column of variable length, or may. */
 const isIndexed = (fact: string) =>
   `(attlen = -1 AND EXISTS (SELECT FROM indexed x WHERE x.${fact} AND (x.is_computed OR attnum = ANY (x.keys))))`;
@@ -140,10 +150,11 @@ const columnFacts = `
     ELSE coalesce(readers.json_copies, 0) END::float8,
   'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
   'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8,
+  'digitCopies', coalesce(digits.copies, 0)::float8, 'computedDigits', nullif(made.stored_digits, 0)::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', (SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
-    WHERE source.attrelid = attributes.attrelid AND source.attnum = ANY (own.columns)),
+    WHERE source.attrelid = a.attrelid AND source.attnum = ANY (own.columns)),
   'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END`;
 
 /** SQL of the `TypeFacts` of a type. The query has the type as `t`. */
@@ -162,24 +173,33 @@ ${nodeOf('t', 'reached.typmod')},
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
 
+/** SQL for how many digits a stored value of a generated column may have. Numbers take half of them as bytes, and texts all. */
+const storedDigits = `CASE WHEN a.attgenerated <> 's' OR a.attlen > 0 OR a.atttypid = 1700 AND a.atttypmod <> -1 THEN 0
+    WHEN a.atttypid = 1700 THEN e.digits ELSE 2 * e.digits * e.digit_copies END`;
+/** Types of documents and others with several numbers. The digits of a long default of such a type are not known. */
+const typesOfSeveralNumbers = typesOfNumbers.filter((type) => type !== 1700).join();
+
 /** Common table expressions about the expressions and indexes of the table, which read each tree once. */
 const expressionsAndIndexes = `-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
     ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
-    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} END AS own_bytes
+    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits,
+    e.is_index, e.tree AS expression
   FROM relation r CROSS JOIN LATERAL (
-    SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, ARRAY(
+    SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, false AS is_index, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
         AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> d.adnum) AS columns
     FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     WHERE d.adrelid = r.oid AND a.attgenerated <> ''
-    UNION ALL SELECT conbin::text, NULL, NULL, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
-    UNION ALL SELECT concat(indexprs, indpred), indexprs::text, NULL, ARRAY(
+    UNION ALL SELECT conbin::text, NULL, NULL, false, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT i.tree, i.stored, NULL, i.stored IS NOT NULL, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
         AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
-    FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
+    FROM pg_index, LATERAL (VALUES (indexprs::text, indexprs::text), (indpred::text, NULL)) AS i (tree, stored)
+    WHERE indrelid = r.oid AND i.tree IS NOT NULL) e
+  CROSS JOIN LATERAL (${numbersInTree('e.tree')}) n),
 -- The columns of the indexes, those that their expressions name, and whether an index has an expression or a generated column.
 indexed AS (
   SELECT indkey::int2[]::int[] AS keys, ARRAY(
@@ -197,6 +217,24 @@ readers AS (
   SELECT attnum AS of, sum(e.copies * u.longer) AS copies, sum(e.json_of_texts) AS json_of_texts, sum(e.json_copies) AS json_copies
   FROM (SELECT number, attnum, min(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number)
   GROUP BY attnum),
+-- How often each expression has each column, and how many values with the digits of its numbers all make, also as a part of a generated column.
+seen AS (
+  SELECT e.number, u.attnum, count(*) AS times FROM trees e, LATERAL (${columnsIn('e.expression')}) AS u (attnum) GROUP BY e.number, u.attnum),
+digits AS (
+  SELECT attnum AS of, sum(copies) AS copies
+  FROM (SELECT s.attnum, s.times * e.digit_copies AS copies FROM seen s JOIN trees e USING (number)
+    UNION ALL SELECT s.attnum, s.times * part.times * (e.digit_copies + g.digit_copies)
+    FROM seen part JOIN trees e USING (number) JOIN trees g ON g.target = part.attnum JOIN seen s ON s.number = g.number) AS all_copies
+  GROUP BY attnum),
+-- How many digits the values that each expression makes may have whatever the rows have. It may name generated columns and such with a long default.
+made AS (
+  SELECT e.number, e.target, e.is_index, e.digit_copies, e.digits, e.digits * e.digit_copies + coalesce(sum(s.times * g.digits * g.digit_copies), 0) AS all_digits
+  FROM (SELECT t.number, t.target, t.is_index, t.digit_copies, greatest(t.digits, max(g.digits), max(CASE
+      WHEN a.atttypid IN (${typesOfSeveralNumbers}) AND octet_length(a.tree::text) > ${mostTreeOfConstant} THEN ${longestNumber} END)) AS digits
+    FROM trees t LEFT JOIN seen s USING (number) LEFT JOIN attributes a USING (attnum) LEFT JOIN trees g ON g.target = s.attnum
+    GROUP BY t.number, t.target, t.is_index, t.digit_copies, t.digits) AS e
+  LEFT JOIN seen s USING (number) LEFT JOIN trees g ON g.target = s.attnum
+  GROUP BY e.number, e.target, e.is_index, e.digit_copies, e.digits),
 -- How often the rows and their indexes store each column as a part of an expression.
 copied AS (
   SELECT u.attnum AS of, sum(e.places) AS times
@@ -235,9 +273,14 @@ reached AS (
   JOIN LATERAL (${partsOf('t', 'reached.typmod')}
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
-  (SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)::float8 AS "indexBytes",
-  (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes
-    LEFT JOIN trees own ON own.target = attnum LEFT JOIN readers ON readers.of = attnum LEFT JOIN copied ON copied.of = attnum) AS columns,
+  ((SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)
+    + (SELECT ${bytesOfEntry} * count(*) FROM made WHERE is_index AND all_digits > ${bytesOfEntry}))::float8 AS "indexBytes",
+  (SELECT coalesce(sum(all_digits), 0) FROM made)::float8 AS "madeDigits",
+  (SELECT coalesce(sum(all_digits), 0) FROM made WHERE is_index)::float8 AS "indexDigits",
+  (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes a
+    LEFT JOIN trees own ON own.target = attnum LEFT JOIN readers ON readers.of = attnum LEFT JOIN copied ON copied.of = attnum
+    LEFT JOIN digits ON digits.of = attnum LEFT JOIN LATERAL (
+      SELECT ${storedDigits} AS stored_digits FROM made e WHERE e.target = a.attnum) AS made ON true) AS columns,
   (SELECT json_agg(json_build_object(${typeFacts})) FROM reached JOIN pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,
     values: [schema, name],

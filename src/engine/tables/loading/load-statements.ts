@@ -77,11 +77,11 @@ export function copyInto(relation: string, columns: string[]): CallersStatement 
 }
 
 /**
- * Returns a COPY for a table with long generated values (`isLongGenerated`). The condition calls a volatile function, so PostgreSQL stores each row
+ * Returns the COPY for a table with long generated values (`isLongGenerated`) or for rows that become long. The condition calls a volatile function, so PostgreSQL stores each row
  * before it computes the next one (CopyFrom in copyfrom.c). Without it, PostgreSQL gathers up to 1,000 rows with their generated values in memory.
  */
-export function copyRowByRowInto(relation: string, columns: string[]): CallersStatement {
-  return qualified`${copyInto(relation, columns)} WHERE pg_catalog.random() OPERATOR(pg_catalog.>=) 0`;
+export function copyRowByRow(copy: CallersStatement): CallersStatement {
+  return qualified`${copy} WHERE pg_catalog.random() OPERATOR(pg_catalog.>=) 0`;
 }
 
 /**

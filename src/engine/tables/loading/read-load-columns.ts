@@ -1,5 +1,6 @@
 /** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
+import { longestNumber } from '../../../core/cells/number-lengths.ts';
 import { AppError } from '../../../core/errors.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
 import { costOfUse } from '../../../encoding/columns/key-cost.ts';
@@ -30,6 +31,8 @@ export async function readLoadColumns(
     toLoadColumn(column, types, widthOf, distributionColumn),
   );
   if (rows[0]?.indexBytes && columns[0]) columns[0].indexBytes = rows[0].indexBytes;
+  const { madeDigits = 0, indexDigits = 0 } = rows[0] ?? {};
+  if (madeDigits > 0 && columns[0]) Object.assign(columns[0], { madeDigits, indexDigits });
   noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
   noteTable(client, { columns: columns.length });
   const evaluated = columns.filter(
@@ -74,6 +77,7 @@ function toLoadColumn(
     isSplit,
     isListed,
     copies,
+    digitCopies,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -81,6 +85,10 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
+  if (digitCopies > 0 && type.cost?.hasNumbers) {
+    type.digitCopies = digitCopies;
+    type.storedDigits = column.storedCopies ?? 0;
+  }
   type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
@@ -88,12 +96,23 @@ function toLoadColumn(
   }
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
-  const defaultBytes = bytesOfDefault(type, defaultExpression, treeBytes);
+  const digits = type.digitCopies === undefined ? 0 : digitsOfDefault(defaultExpression, treeBytes);
+  if (digits > 0) column.ownDigits = digits * type.digitCopies!;
+  const defaultBytes = bytesOfDefault(type, defaultExpression, treeBytes) + digits * (type.storedDigits ?? 0);
   const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
   return constant === undefined
     ? { ...column, type, default: 'computed', defaultBytes }
     : { ...column, type, default: 'constant', constant, defaultBytes };
 }
+
+/** PostgreSQL writes all digits of a number in an expression. The trees of long documents have many bytes, and load-facts.ts counts their digits apart. */
+function digitsOfDefault(expression: string | undefined, treeBytes: number): number {
+  if (expression !== undefined) return expression.length < SHORT_EXPRESSION ? 0 : expression.length;
+  return treeBytes > LONG_TREE ? 0 : longestNumber;
+}
+
+const SHORT_EXPRESSION = 64;
+const LONG_TREE = 2048;
 
 /** The least number of bytes in which the catalogue stores an element of an array. */
 const leastTreeOfElement = 16;

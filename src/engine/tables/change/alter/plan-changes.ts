@@ -4,7 +4,7 @@ import { AppError } from '../../../../core/errors.ts';
 import type { LoadColumn } from '../../../../encoding/columns/load-column.ts';
 import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { quoteQualified } from '../../../../postgres/sql.ts';
-import { type AddedValues, addedValues } from '../../added-bytes.ts';
+import { type AddedValues, addedValues, readDefaultsWithEffects } from '../../added-bytes.ts';
 import { admitChanges, readShape } from '../../change-memory.ts';
 import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
@@ -101,15 +101,16 @@ async function readTarget(
     resolved.admitSequences();
     let addedTrees = 0;
     let costly: CostlyColumn[] = [];
-    let added: AddedValues = { bytes: 0, copies: new Map() };
+    let added: AddedValues | undefined;
     const measure = async (relation: string, temporaryName: string) => {
       addedTrees = (await readShape(client, relation)).trees;
       const after = await readTemporaryColumns(client, temporaryName);
       costly = costlyColumns(before, after, matched.oldNames);
-      added = addedValues(before, after, matched.oldNames);
+      const withEffects = await readDefaultsWithEffects(client, relation);
+      added = addedValues(before, after, matched.oldNames, prepared, withEffects);
     };
     const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
-    return { prepared, described, addedTrees, costly, added };
+    return { prepared, described, addedTrees, costly, added: added! };
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);

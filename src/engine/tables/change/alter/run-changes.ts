@@ -14,7 +14,7 @@ import {
   isDatabaseError,
   isRefusalOfData,
 } from '../../../../postgres/sqlstate.ts';
-import { admitAdded, admitTypes } from '../../added-bytes.ts';
+import { admitAdded, admitConverted, admitTypes } from '../../added-bytes.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
 import type { Conversion } from '../../conversion/conversion.ts';
 import { readCastFacts } from '../../conversion/conversion-facts.ts';
@@ -92,6 +92,8 @@ class Run {
   readonly #options: RunOptions;
   readonly #relation: string;
   #lockedAt = 0;
+  /** What the changes add to the rows is within the limits, so they may be made. */
+  #isAdmitted = false;
   /** The time limit of the running statement is that of the lock. */
   #isLimitOfLock = false;
 
@@ -107,7 +109,9 @@ class Run {
   all(): Promise<ChangedTable> {
     return this.#underLock(async () => {
       await this.#refuseCostlyValues();
-      await admitAdded(this.#client, this.#relation, this.#plan.added);
+      const { added } = this.#plan;
+      await admitAdded(this.#client, this.#relation, added, () => this.#limitTime());
+      this.#isAdmitted = !added.computed.isOfNewTypes;
       const firstType = this.#changes.findIndex(({ conversion }) => conversion !== undefined);
       await this.#make(this.#changes.slice(0, Math.max(firstType, 0)));
       const losses = firstType === -1 ? [] : await this.#checkValues();
@@ -195,6 +199,9 @@ class Run {
     }
     problems.throwIfAny();
     await this.#checkCasts(conversions);
+    const { added } = this.#plan;
+    await admitConverted(this.#client, this.#relation, added, () => this.#limitTime(), conversions);
+    this.#isAdmitted = true;
     return losses;
   }
 
@@ -247,7 +254,8 @@ class Run {
       return lockTooLong(maxLockMs, error);
     if (!isDatabaseError(error)) return error;
     if (condition === 'dependent_objects_still_exist') return dependentsIn(error);
-    if (isRefusalOfData(error)) return (await this.#explainRows(error)) ?? notPossible(error) ?? error;
+    if (isRefusalOfData(error) && this.#isAdmitted)
+      return (await this.#explainRows(error)) ?? notPossible(error) ?? error;
     return notPossible(error) ?? changedMeanwhile(error) ?? error;
   }
 
