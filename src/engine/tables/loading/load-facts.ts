@@ -114,6 +114,8 @@ const typesWithLength = `'varchar'::regtype, 'bpchar'::regtype, 'bit'::regtype, 
 const mostShortGenerated = 1024;
 /** The maximum number of bytes of an entry in most indexes: a third of a page. */
 export const bytesOfEntry = 2704;
+/** So many indexes of expressions that may make long numbers are not counted, because they are ordinary, and their entries are then short. */
+const fewIndexes = 4;
 /** Returns SQL for whether an index of which this is true contains the column of variable length, or may. */
 const isIndexed = (fact: string) =>
   `(attlen = -1 AND EXISTS (SELECT FROM indexed x WHERE x.${fact} AND (x.is_computed OR attnum = ANY (x.keys))))`;
@@ -173,9 +175,13 @@ ${nodeOf('t', 'reached.typmod')},
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
 
+/** SQL for the precision of numeric(p,s); 0: none. */
+const precision = `CASE WHEN a.atttypmod = -1 THEN 0 ELSE ((a.atttypmod - 4) >> 16) & 65535 END`;
+/** The digits of numbers with up to this precision are not counted. */
+const ordinaryPrecision = 100;
 /** SQL for how many digits a stored value of a generated column may have. Numbers take half of them as bytes, and texts all. */
-const storedDigits = `CASE WHEN a.attgenerated <> 's' OR a.attlen > 0 OR a.atttypid = 1700 AND a.atttypmod <> -1 THEN 0
-    WHEN a.atttypid = 1700 THEN e.digits ELSE 2 * e.digits * e.digit_copies END`;
+const storedDigits = `CASE WHEN a.attgenerated <> 's' OR a.attlen > 0 OR a.atttypid = 1700 AND ${precision} BETWEEN 1 AND ${ordinaryPrecision} THEN 0
+    WHEN a.atttypid = 1700 THEN least(e.digits, nullif(${precision}, 0)) ELSE 2 * e.digits * e.digit_copies END`;
 /** Types of documents and others with several numbers. The digits of a long default of such a type are not known. */
 const typesOfSeveralNumbers = typesOfNumbers.filter((type) => type !== 1700).join();
 
@@ -274,7 +280,7 @@ reached AS (
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   ((SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)
-    + (SELECT ${bytesOfEntry} * count(*) FROM made WHERE is_index AND all_digits > ${bytesOfEntry}))::float8 AS "indexBytes",
+    + (SELECT ${bytesOfEntry} * greatest(0, count(*) - ${fewIndexes}) FROM made WHERE is_index AND all_digits > ${bytesOfEntry}))::float8 AS "indexBytes",
   (SELECT coalesce(sum(all_digits), 0) FROM made)::float8 AS "madeDigits",
   (SELECT coalesce(sum(all_digits), 0) FROM made WHERE is_index)::float8 AS "indexDigits",
   (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes a
