@@ -25,6 +25,8 @@ export class CopyShape {
   readonly fillableUntil: Int32Array;
   /** The required columns that are not in the shape. Every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
+  /** How many of the columns have no fill, so that a row without one of them has another shape. */
+  leftOut = 0;
   out: CopyBuffer;
   rowNumbers = new RowNumbers();
   /** About how many bytes PostgreSQL adds to each row for the columns that are left out, and in indexes. */

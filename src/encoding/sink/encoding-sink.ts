@@ -754,7 +754,14 @@ export class EncodingSink implements CellSink {
   #placeRow(): void {
     const source = this.#out;
     const sourceShape = this.#shape;
-    const shape = this.#shapes.find((candidate) => this.#fits(candidate)) ?? this.#addShape();
+    const seen: number[] = [];
+    let leftOut = 0;
+    for (let target = 0; target < this.#seenIn.length; target += 1) {
+      if (this.#seenIn[target] !== this.#stamp) continue;
+      seen.push(target);
+      if (this.#mustLeaveOut[target]) leftOut += 1;
+    }
+    const shape = this.#shapes.find((candidate) => fits(candidate, seen, leftOut)) ?? this.#addShape(seen);
     this.#filledBytes = 0;
     this.#filledDefaults = 0;
     if (this.#isAsEncoded(shape)) {
@@ -814,27 +821,17 @@ export class EncodingSink implements CellSink {
     );
   }
 
-  #fits(shape: CopyShape): boolean {
-    for (let target = 0; target < this.#seenIn.length; target += 1) {
-      const isSeen = this.#seenIn[target] === this.#stamp;
-      const isInShape = shape.positionOf[target]! >= 0;
-      if (isSeen && !isInShape) return false;
-      if (!isSeen && isInShape && this.#mustLeaveOut[target]) return false;
-    }
-    return true;
-  }
-
-  /** Makes a shape for this row: first its own columns in their order, then columns of earlier rows that have a fill. */
-  #addShape(): CopyShape {
-    const seen: number[] = [];
-    for (let target = 0; target < this.#seenIn.length; target += 1) {
-      if (this.#seenIn[target] === this.#stamp) seen.push(target);
-    }
+  /**
+   * Makes a shape for this row: first its own columns in their order, then columns of earlier rows that have a fill. The newest shape has those of all
+   * shapes that wait.
+   *
+   * @param seen the columns of the row. They are sorted by their places in it
+   */
+  #addShape(seen: number[]): CopyShape {
     seen.sort((a, b) => this.#fieldStart[a]! - this.#fieldStart[b]!);
-    const fillable = this.#shapes
-      .flatMap((shape) => shape.columns)
-      .filter((target) => !this.#mustLeaveOut[target] && !seen.includes(target));
-    const columns = [...seen, ...new Set(fillable)];
+    const newest = this.#shapes[0]?.columns ?? [];
+    const isFilled = (target: number) => !this.#mustLeaveOut[target] && this.#seenIn[target] !== this.#stamp;
+    const columns = [...seen, ...newest.filter(isFilled)];
     // COPY cannot send a row without columns, so such a row gets a column that has a fill, if there is one.
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
@@ -842,9 +839,19 @@ export class EncodingSink implements CellSink {
     const shape = this.#shapeOf(columns, number);
     if (shape.leftOutBytes > this.#maxRowBytes)
       this.#failRowTooLong(' with the defaults of the columns that it leaves out');
+    shape.leftOut = columns.filter((target) => this.#mustLeaveOut[target]).length;
     this.#shapes.unshift(shape);
     return shape;
   }
+}
+
+/** Returns whether the row has no other columns than the shape, and all of its columns that must be left out of rows without them. */
+function fits(shape: CopyShape, seen: readonly number[], leftOut: number): boolean {
+  if (shape.leftOut !== leftOut) return false;
+  for (let index = 0; index < seen.length; index += 1) {
+    if (shape.positionOf[seen[index]!]! < 0) return false;
+  }
+  return true;
 }
 
 /** @throws AppError `limit-exceeded` if the expressions of the table make too many digits in each row, whatever its values are */

@@ -148,6 +148,8 @@ function serverSettings(
     shared_buffers: '256MB',
     maintenance_work_mem: '256MB',
     max_wal_size: '4GB',
+    // All requests share the room for locks, and one that makes or tests hundreds of objects holds a lock for each. It takes about 10 MB.
+    max_locks_per_transaction: 256,
     checkpoint_timeout: '15min',
     // The server has no replicas. With this setting, the rows of a table that is created and filled in one transaction need no WAL.
     wal_level: 'minimal',

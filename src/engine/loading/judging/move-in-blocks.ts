@@ -54,6 +54,7 @@ interface Pass extends Judgement {
  */
 export async function moveInBlocks(judgement: Judgement): Promise<moving.MovedRows | undefined> {
   const { client, load, faulty, refusesAll } = judgement;
+  if (load.conflict) load.shapes.refuseToPlan(load.columns.length);
   await queryInCallersPath(client, indexByRow);
   await client.query(analyzeStagingTable([]));
   await setSavepoint(client, savepoint);

@@ -226,6 +226,7 @@ async function moveInTurn(
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
+  load.shapes.refuseToPlan(load.columns.length);
   const merges = inMovingOrder(load).map((shape) => statements.mergeRows(load, shape));
   return readCount(client, statements.mergeTogether(load, merges));
 }

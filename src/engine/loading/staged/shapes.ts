@@ -11,6 +11,14 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
  */
 export const maxMovedShapes = 200;
 
+/**
+ * The maximum number of shapes times the columns of the table, if PostgreSQL keeps the plans of the statements of all shapes at the same time. The plans take
+ * about 5 KB for each, so 400 MB.
+ */
+const maxPlannedColumns = 80_000;
+
+const remedy = 'Give every row the same keys, with null for missing values.';
+
 export class Shapes {
   /** The columns of each shape, as indexes. */
   readonly all: (readonly number[])[] = [];
@@ -31,16 +39,24 @@ export class Shapes {
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     if (this.all.length === this.#max) {
-      throw limitExceeded(
-        'The rows have too many different sets of keys',
-        this.#max,
-        'sets',
-        'Give every row the same keys, with null for missing values.',
-      );
+      throw limitExceeded('The rows have too many different sets of keys', this.#max, 'sets', remedy);
     }
     this.#numbers.set(key, this.all.length);
     this.all.push(columns);
     return this.all.length - 1;
+  }
+
+  /**
+   * Checks whether PostgreSQL may plan the statements of all shapes at the same time.
+   *
+   * @param columns the number of columns of the table
+   * @throws AppError `limit-exceeded`
+   */
+  refuseToPlan(columns: number): void {
+    if (this.all.length * columns <= maxPlannedColumns) return;
+    const what =
+      'The rows refer to each other or must be tried one by one, and have too many different sets of keys for so wide a table';
+    throw limitExceeded(what, Math.max(1, Math.floor(maxPlannedColumns / columns)), 'sets', remedy);
   }
 
   /** Returns the columns that every row has. */
