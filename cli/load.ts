@@ -1,5 +1,4 @@
 /** `tablewright load FILE…` */
-import { parse } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
@@ -29,7 +28,6 @@ import {
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
-import { unpackedPath } from './packed-file.ts';
 import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeFaultyRows, writeProblems } from './problems-file.ts';
 import { type Progress, showProgress } from './progress.ts';
@@ -37,7 +35,6 @@ import { exitCodeOf, isAnswerLost } from './report-error.ts';
 import {
   contentOf,
   expandPaths,
-  namedPath,
   openSource,
   readDefinition,
   readPatch,
@@ -45,6 +42,7 @@ import {
   shownPath,
   standardInput,
 } from './source.ts';
+import { refuseRemoval, tableOfFile } from './table-of-file.ts';
 import { loadTogether } from './together.ts';
 import { queryOf } from './upload-query.ts';
 import { hasObject, withDefinition } from './with-definition.ts';
@@ -70,13 +68,10 @@ export async function load(line: CommandLine): Promise<number> {
     }
     if (typeof options[name] === 'string') checkProblemsFile(options[name], name);
   }
-  if (table !== undefined && paths.length > 1 && (options['missing-rows'] ?? 'keep') !== 'keep')
-    throw new WrongUse(
-      '--missing-rows needs one file for a table: rows of the other files would be missing.',
-    );
   if (options.async && options['dry-run'] && table !== undefined && paths.length > 1)
     throw new WrongUse('--async with --dry-run needs exactly one file.');
   if (options.together) return loadTogether(line, paths);
+  refuseRemoval(paths, options);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const patch = typeof options.patch === 'string' ? readPatch(options.patch) : undefined;
@@ -100,7 +95,7 @@ async function loadFiles(
     earlier ??= answer;
   };
   for (const [index, path] of paths.entries()) {
-    const file = { ...all, table: table ?? parse(unpackedPath(namedPath(path))).name, onLoaded };
+    const file = { ...all, table: tableOfFile(path, options), onLoaded };
     const isFurther = table !== undefined && index > 0;
     const code = await loadFile(connected, path, isFurther ? afterEarlierFile(file, earlier) : file);
     if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;

@@ -329,20 +329,39 @@ suite('load', () => {
     assert.deepEqual(await service.rows('SELECT count(*)::int AS rows FROM unread'), [{ rows: 3 }]);
   });
 
-  test('several files for one table cannot have the rows that each of them lacks deleted', async () => {
-    await writeFile(join(folder, 'part.csv'), 'a\n1\n');
-    const options = [
-      '--table',
-      'parts',
-      '--if-exists',
-      'append',
-      '--on-conflict',
-      'update',
-      '--missing-rows',
+  test('a further file for a table removes no rows of an earlier one, also with an upload profile', async () => {
+    for (const [place, no] of Object.entries({ north: 1, south: 2 })) {
+      await mkdir(join(folder, place));
+      await writeFile(join(folder, place, 'sales.csv'), `no\n${no}\n`);
+    }
+    await service.rows('CREATE TABLE sales (no int PRIMARY KEY); INSERT INTO sales VALUES (0)');
+    const sales = () => service.rows('SELECT no::int FROM sales ORDER BY 1');
+    const append = ['--if-exists', 'append', '--on-conflict', 'update'];
+    const nightly = [...append, '--missing-rows', 'delete', '--max-missing-rows', '100%'];
+    assert.equal((await run(['profiles', 'save', 'nightly', ...nightly])).code, 0);
+    const load = ['load', 'north/sales.csv', 'south/sales.csv'];
+    const profile = ['--upload-profile', 'nightly'];
+    const refused: [string[], RegExp][] = [
+      [['--if-exists', 'replace'], /sales.csv" go into one table, "sales", and with --if-exists replace/],
+      [['--if-exists', 'truncate'], /with --if-exists truncate the second may remove/],
+      [nightly, /--missing-rows needs one file for a table/],
+      [[...nightly, '--table', 'sales'], /--missing-rows needs one file for a table/],
+      [profile, /with --upload-profile the second may remove/],
+      [[...profile, '--missing-rows', 'keep'], /with --upload-profile the second may remove/],
+      [[...profile, ...append], /--upload-profile needs one file for a table/],
+      [[...profile, '--table', 'sales'], /--upload-profile needs one file for a table/],
+      [[...profile, '--table', 'sales', '--if-exists', 'replace'], /--upload-profile needs one file/],
     ];
-    const { code, err } = await run(['load', 'part.csv', 'part.csv', ...options, 'delete']);
-    assert.equal(code, 2);
-    assert.match(err, /--missing-rows needs one file for a table/);
+    for (const [options, reason] of refused) {
+      const { code, err } = await run([...load, ...options]);
+      assert.deepEqual([code, await sales()], [2, [{ no: 0 }]], `${options.join(' ')}: ${err}`);
+      assert.match(err, reason);
+    }
+    const kept = await run([...load, ...profile, '--table', 'sales', '--missing-rows', 'keep']);
+    assert.deepEqual([kept.code, await sales()], [0, [{ no: 0 }, { no: 1 }, { no: 2 }]], kept.err);
+    const replaced = await run([...load, '--table', 'sales', '--if-exists', 'replace']);
+    assert.deepEqual([replaced.code, await sales()], [0, [{ no: 1 }, { no: 2 }]], replaced.err);
+    assert.equal((await run(['profiles', 'delete', 'nightly'])).code, 0);
   });
 
   test('a problems file that cannot be written is wrong use before the load, and no failure of a load that was committed', async () => {
