@@ -26,10 +26,13 @@ import {
 import type { Judgement } from './judgement.ts';
 import { rowProblem } from './row-problem.ts';
 import { copyShardedRows } from './sharded-copies.ts';
-import { deleteFound, temporaryTable } from './staged-statements.ts';
+import { deleteFound } from './staged-statements.ts';
 import {
+  createAnswers,
+  dropView,
   type FoundViolation,
   isHidden,
+  newAnswers,
   type SentRows,
   storeAnswer,
   toViolation,
@@ -159,8 +162,10 @@ async function removeOrphans(judgement: Judgement, ofOwnReferences: ViolationQue
 /** The rows that a query has found. */
 export interface Found {
   rule: RowRule;
-  /** The quoted name of the table with the rows that the query found. */
+  /** The quoted name of the table with the rows that the queries of one call of `findAll` found. */
   table: string;
+  /** The number of the query in this table. */
+  query: number;
   count: number;
 }
 
@@ -177,29 +182,30 @@ export async function findAll(
 ): Promise<{ found: Found[]; areAllChecked: boolean }> {
   const found: Found[] = [];
   let areAllChecked = true;
-  for (const query of queries) {
-    const table = temporaryTable('found rows');
+  if (queries.length === 0) return { found, areAllChecked };
+  const answers = newAnswers();
+  await client.query(createAnswers(answers));
+  for (const [index, query] of queries.entries()) {
     try {
-      await queryWithSavepoint(client, 'rule', storeAnswer(query, table, among));
+      const results = await queryWithSavepoint(client, 'rule', storeAnswer(query, index, answers, among));
+      const count = results.find(({ command }) => command === 'INSERT')!.rowCount!;
+      if (count > 0) found.push({ rule: query.rule, table: answers.table, query: index, count });
     } catch (error) {
       if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
       areAllChecked = false;
-      continue;
     }
-    const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
-    const { count } = rows[0]!;
-    if (count > 0) found.push({ rule: query.rule, table, count });
   }
+  await client.query(dropView(answers));
   return { found, areAllChecked };
 }
 
 /** Reads at most `limit` of the rows that were found, in their order. */
 export async function readFound(
   client: ClientBase,
-  { table }: Found,
+  { table, query }: Found,
   limit: number,
 ): Promise<FoundViolation[]> {
-  const text = `SELECT * FROM ${table} ORDER BY number LIMIT ${limit}`;
+  const text = `SELECT number, other, value FROM ${table} WHERE query = ${query} ORDER BY number LIMIT ${limit}`;
   return (await client.query<FoundViolation>(text)).rows;
 }
 
@@ -210,10 +216,11 @@ async function remove(judgement: Judgement, found: Found[]): Promise<void> {
   faulty.add(await deleteAll(client, found));
 }
 
-/** Returns the number of deleted rows. */
+/** Deletes the rows that one or more calls of `findAll` found, all rows of each call. Returns the number of deleted rows. */
 export async function deleteAll(client: ClientBase, found: Found[]): Promise<number> {
   let deleted = 0;
-  for (const { table } of found) deleted += (await client.query(deleteFound(table))).rowCount ?? 0;
+  for (const table of new Set(found.map((one) => one.table)))
+    deleted += (await client.query(deleteFound(table))).rowCount ?? 0;
   return deleted;
 }
 

@@ -1,7 +1,13 @@
 /** The queries that find the staged rows that violate a rule. */
 import { qualified } from '../../../postgres/callers-statement.ts';
-import { throughView } from '../../../postgres/search-path.ts';
-import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../../../postgres/sql.ts';
+import { inCallersPath } from '../../../postgres/search-path.ts';
+import {
+  quoteIdentifier,
+  quoteLiteral,
+  quoteQualified,
+  randomName,
+  type Statement,
+} from '../../../postgres/sql.ts';
 import { allEqual } from '../../tables/rules/equality.ts';
 import {
   type CheckRule,
@@ -24,6 +30,7 @@ import { hasShape, rowNumber, shapeNumber, stagingTable, unlike } from '../stage
 import { isSurplus } from '../staged/surplus-rows.ts';
 import { isUnchanged } from '../staged/unchanged-rows.ts';
 import type { Violation } from './row-problem.ts';
+import { temporaryTable } from './staged-statements.ts';
 
 /** The result of a query for each row that violates the rule. */
 export interface FoundViolation {
@@ -110,21 +117,50 @@ export function violationQueries(sent: SentRows, rules: RowRule[]): ViolationQue
 }
 
 /**
- * Returns the statements that store the answer of a query in a temporary table. Checks, policies and domains may call functions that expect the
- * callers' search path.
+ * A temporary table for the answers of many queries, and the view through which each of them runs in turn. PostgreSQL holds the locks of each new
+ * table and view until the end of the transaction, so a table and a view for each rule could fill the lock table of the whole server.
+ */
+export interface Answers {
+  /** Quoted, with the schema. */
+  table: string;
+  /** Quoted, without a schema: Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema. */
+  view: string;
+}
+
+export function newAnswers(): Answers {
+  return { table: temporaryTable('found rows'), view: quoteIdentifier(randomName('view')) };
+}
+
+/** Returns the statements that create the table and the view. The index finds the first rows of one query. */
+export function createAnswers({ table, view }: Answers): string {
+  return `CREATE TEMPORARY VIEW pg_temp.${view} AS SELECT 0 AS number, 0 AS other, ''::text COLLATE "C" AS value;
+CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS SELECT 0 AS query, * FROM pg_temp.${view} WITH NO DATA;
+CREATE INDEX ON ${table} (query, number)`;
+}
+
+export function dropView({ view }: Answers): string {
+  return `DROP VIEW ${view}`;
+}
+
+/**
+ * Returns the statements that store the answer of a query. Checks, policies and domains may call functions that expect the callers' search path.
+ * See `throughView`.
  *
- * @param table quoted
+ * @param index the number of the query
  * @param among the quoted name of a table with a column `data_row`; undefined: the answer has all rows that violate the rule
  */
-export function storeAnswer({ statement }: ViolationQuery, table: string, among?: string): string[] {
-  const answer =
-    among === undefined
-      ? statement.text
-      : `SELECT * FROM (${statement.text}) found WHERE number IN (SELECT data_row FROM ${among})`;
-  return throughView(
-    answer,
-    (view) => qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`,
-  );
+export function storeAnswer(
+  { statement }: ViolationQuery,
+  index: number,
+  { table, view }: Answers,
+  among?: string,
+): string[] {
+  const isAmong = among === undefined ? '' : ` WHERE number IN (SELECT data_row FROM ${among})`;
+  const answer = `SELECT number, other, value COLLATE "C" AS value FROM (${statement.text}) found${isAmong}`;
+  return [
+    `CREATE OR REPLACE TEMPORARY VIEW pg_temp.${view} AS ${answer}`,
+    inCallersPath(qualified`INSERT INTO ${table} SELECT ${index}, * FROM pg_temp.${view}`),
+  ];
 }
 
 /** Returns a query of the key of a staged row: `value` is the key as text, shortened, and `size` is the number of bytes in which it is stored. */
