@@ -119,8 +119,8 @@ test('no statement over staged rows joins two tables row by row', async () => {
     lockExistingRows(load, stagingTable, conflict),
     countExistingKeys('rows', stagingTable, conflict),
     ...[undefined, conflict, skip].flatMap((rule) =>
-      violationQueries({ relation: stagingTable, existing, conflict: rule }, rules).map(
-        ({ statement }) => statement,
+      violationQueries({ relation: stagingTable, existing, conflict: rule }, rules).map(({ statement }) =>
+        statement(),
       ),
     ),
   ];

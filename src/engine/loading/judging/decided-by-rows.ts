@@ -11,7 +11,7 @@ export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
   const referenced = ownReferencedColumns(rule);
   if (shapesWithout(referenced, load).length > 0) return false;
   return [...columnsRead(rule), ...referenced].every((name) => {
-    const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
+    const isGenerated = load.columns.some((column) => column.isGenerated && column.name === name);
     const mayTriggerFill = load.changesRows && load.places.sourceColumn(name) < 0;
     return !isGenerated && !mayTriggerFill;
   });
@@ -42,16 +42,20 @@ export function ownReferencedColumns(rule: RowRule): string[] {
 
 /** Returns the shapes in whose rows PostgreSQL sets one of these columns to a value that is not NULL. */
 export function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
+  const read = new Set(names);
+  const isRead = (place: number) => read.has(columns[place]!.name) && !shapes.isCommon(place);
+  const places = [...columns.keys()].filter(isRead);
+  const set = places.filter((place) => columns[place]!.default !== 'none');
+  const updating = conflict?.action === 'update' ? conflict.shapes : [];
+  if (set.length === 0 && (updating.length === 0 || places.length === 0)) return [];
   return [...shapes.all.keys()].filter((shape) => {
-    const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);
-    return columns.some(
-      ({ name, default: value }, place) =>
-        names.includes(name) && (value !== 'none' || mayUpdate) && !shapes.all[shape]!.includes(place),
-    );
+    const mayBeSet = updating.includes(shape) ? places : set;
+    return mayBeSet.some((place) => !shapes.has(shape, place));
   });
 }
 
 /** Returns the names that are columns of the staging table. A rule may also read columns that no row of the upload has. */
 export function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
-  return names.filter((name) => columns.some((column) => column.name === name));
+  const staged = new Set(columns.map((column) => column.name));
+  return names.filter((name) => staged.has(name));
 }

@@ -46,7 +46,8 @@ export interface ViolationQuery {
   rule: RowRule;
   /** true: the query finds keys that the existing table has. */
   isOfExisting?: boolean;
-  statement: Statement;
+  /** Returns the query. It is called only when the query runs, because the list of shapes in it may be long. */
+  statement: () => Statement;
 }
 
 export interface SentRows {
@@ -92,25 +93,25 @@ export function violationQueries(sent: SentRows, rules: RowRule[]): ViolationQue
   for (const rule of rules) {
     switch (rule.kind) {
       case 'unique':
-        queries.push({ rule, statement: repeatedKeys(sent, rule) });
+        queries.push({ rule, statement: () => repeatedKeys(sent, rule) });
         if (existing)
-          queries.push({ rule, isOfExisting: true, statement: existingKeys(sent, existing, rule) });
+          queries.push({ rule, isOfExisting: true, statement: () => existingKeys(sent, existing, rule) });
         break;
       case 'foreign key':
-        queries.push({ rule, statement: missingReferences(sent, rule) });
+        queries.push({ rule, statement: () => missingReferences(sent, rule) });
         if (rule.isFull) {
           const half: HalfReferenceRule = { kind: 'half reference', name: rule.name, columns: rule.columns };
-          queries.push({ rule: half, statement: halfReferences(sent, half) });
+          queries.push({ rule: half, statement: () => halfReferences(sent, half) });
         }
         break;
       case 'half reference':
-        queries.push({ rule, statement: halfReferences(sent, rule) });
+        queries.push({ rule, statement: () => halfReferences(sent, rule) });
         break;
       case 'check':
-        queries.push({ rule, statement: failedChecks(sent, rule) });
+        queries.push({ rule, statement: () => failedChecks(sent, rule) });
         break;
       case 'input':
-        queries.push({ rule, statement: invalidInputs(sent, rule) });
+        queries.push({ rule, statement: () => invalidInputs(sent, rule) });
     }
   }
   return queries;
@@ -156,7 +157,7 @@ export function storeAnswer(
   among?: string,
 ): string[] {
   const isAmong = among === undefined ? '' : ` WHERE number IN (SELECT data_row FROM ${among})`;
-  const answer = `SELECT number, other, value COLLATE "C" AS value FROM (${statement.text}) found${isAmong}`;
+  const answer = `SELECT number, other, value COLLATE "C" AS value FROM (${statement().text}) found${isAmong}`;
   return [
     `CREATE OR REPLACE TEMPORARY VIEW pg_temp.${view} AS ${answer}`,
     inCallersPath(qualified`INSERT INTO ${table} SELECT ${index}, * FROM pg_temp.${view}`),

@@ -22,6 +22,10 @@ const remedy = 'Give every row the same keys, with null for missing values.';
 export class Shapes {
   /** The columns of each shape, as indexes. */
   readonly all: (readonly number[])[] = [];
+  /** The same columns as bits. Rules ask for each shape, and there may be as many shapes as rows, each with many columns. */
+  readonly #bits: Uint8Array[] = [];
+  /** For each column: the number of shapes that have it. */
+  readonly #counts: number[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #max: number;
 
@@ -43,6 +47,12 @@ export class Shapes {
     }
     this.#numbers.set(key, this.all.length);
     this.all.push(columns);
+    const bits = new Uint8Array(Math.floor(Math.max(0, ...columns) / 8) + 1);
+    for (const column of new Set(columns)) {
+      bits[column >> 3]! |= 1 << (column & 7);
+      this.#counts[column] = (this.#counts[column] ?? 0) + 1;
+    }
+    this.#bits.push(bits);
     return this.all.length - 1;
   }
 
@@ -59,15 +69,23 @@ export class Shapes {
     throw limitExceeded(what, Math.max(1, Math.floor(maxPlannedColumns / columns)), 'sets', remedy);
   }
 
+  has(shape: number, column: number): boolean {
+    return (this.#bits[shape]![column >> 3]! & (1 << (column & 7))) !== 0;
+  }
+
+  /** Returns whether every row has the column. */
+  isCommon(column: number): boolean {
+    return (this.#counts[column] ?? 0) === this.all.length;
+  }
+
   /** Returns the columns that every row has. */
   common(): number[] {
-    const [first = [], ...others] = this.all;
-    return first.filter((column) => others.every((columns) => columns.includes(column)));
+    return (this.all[0] ?? []).filter((column) => this.isCommon(column));
   }
 
   /** Returns the numbers of the shapes that do not have the column. */
   without(column: number): number[] {
-    return [...this.all.keys()].filter((shape) => !this.all[shape]!.includes(column));
+    return [...this.all.keys()].filter((shape) => !this.has(shape, column));
   }
 }
 
