@@ -1,5 +1,7 @@
 /** The columns of a table as reading its rows needs them. */
+
 import { AppError } from '../../core/errors.ts';
+import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
 import { isFailureOfExpression } from '../../postgres/sqlstate.ts';
 
 export interface RowColumn {
@@ -11,6 +13,8 @@ export interface RowColumn {
   isArray: boolean;
   /** A value may be long. */
   isLong: boolean;
+  /** Citus stores the table at its workers, or knows it. */
+  isSharded: boolean;
   /** `pg_type.oid` of the type, or of the type that the domain is based on. */
   base: number;
   /** The length of the text, or `bytea`, is known without reading it, and its beginning can be read alone. */
@@ -23,7 +27,7 @@ export interface RowColumn {
 
 /** Returns the columns as `RowColumn`. The values are the names of the schema and the table. */
 export const rowColumns = `
-SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
+SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong", ${isKnownToCitus('a.attrelid')} AS "isSharded",
   b.oid::bigint::float8 AS base, b.is_array AS "isArray", b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
   (SELECT format('%I.%I', s.nspname, o.collname) FROM pg_catalog.pg_collation o JOIN pg_catalog.pg_namespace s ON s.oid = o.collnamespace
     WHERE o.oid = a.attcollation) AS collation,

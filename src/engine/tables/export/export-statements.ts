@@ -80,6 +80,7 @@ function chosenRows({ schema, name, columns, order, limit }: ExportedRows, isJso
  */
 function isShortRow(long: RowColumn[], isJson: boolean): string {
   const within = (lengths: string[]) => `${sumOf(lengths)} OPERATOR(pg_catalog.<=) ${maxExportedRowBytes}`;
+  if (long[0]!.isSharded) return within(long.map(storedBytes));
   const texts = long.filter(isPlainText);
   const exact = [
     ...texts.map(bytesOfText),
@@ -93,6 +94,14 @@ function isShortRow(long: RowColumn[], isJson: boolean): string {
   return `CASE WHEN ${within(long.map(unlessLong))} THEN true ELSE (
     SELECT CASE WHEN s.least OPERATOR(pg_catalog.>) ${maxExportedRowBytes} THEN false WHEN ${within(['s.least', ...sizes])} THEN true ELSE ${within(exact)} END
     FROM (SELECT ${least} AS least OFFSET 0) AS s) END`;
+}
+
+/** Returns an expression for about how many bytes a value has. Citus takes no query within the row, so compressed values and escapes are not counted exactly there. */
+function storedBytes(column: RowColumn): string {
+  if (isPlainText(column)) return bytesOfText(column);
+  if (column.base === bytea) return mostBytes(column, false);
+  const size = `coalesce(pg_catalog.pg_column_size(t.${quoteIdentifier(column.name)}), 0)`;
+  return `(${bytesOfByte}::pg_catalog.int8 OPERATOR(pg_catalog.*) ${size})`;
 }
 
 /** Returns the length, or for a value that may have many digits more than a row may have. @param count the number of long values in a row */
