@@ -258,13 +258,13 @@ for (const [name, table, rows] of [...bounded, ...precise]) {
       assertEnded(await measured(() => send('POST', `${path}?if_exists=append${more}`, body({}))));
     if (table.constraints !== undefined) return;
     await service.database.pool.query('DROP TABLE digits');
-    await loadPlain(table, rowsOf(200, oneOf(rows)));
+    await loadPlain(table, rowsOf(60, oneOf(rows)));
     assertEnded(await measured(() => send('PUT', '/table/digits', JSON.stringify({ table }))));
   });
 }
 
-/** Returns the row that a list of equal rows has. */
-const oneOf = (rows: string) => JSON.stringify(JSON.parse(`[${rows}]`)[0]);
+/** Returns the row that a list of equal rows has, as it is, because JavaScript reads long numbers as Infinity. */
+const oneOf = (rows: string) => rows.slice(0, rows.indexOf('},{') + 1) || rows;
 
 for (const [type, expression, value] of ofSql) {
   test(`${expression} of ${type} ${value}: PostgreSQL neither holds nor writes much`, async () => {
