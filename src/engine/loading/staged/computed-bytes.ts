@@ -22,11 +22,11 @@ export const createCounter = `CREATE TEMPORARY SEQUENCE ${counter} MINVALUE ${Nu
 /**
  * Returns how many bytes PostgreSQL may add to rows, as for what is counted before they are sent (core/cells/expanded-bytes.ts).
  *
- * @param sentBytes the bytes of the rows
+ * @param ownBytes the bytes of the values that the caller sent
  * @param ratio how many bytes may be stored for each byte of the rows
  */
-export function mostAdded(sentBytes: number, ratio: number): number {
-  return Math.max(maxHeldBytes, Math.floor(sentBytes * ratio));
+export function mostAdded(ownBytes: number, ratio: number): number {
+  return Math.max(maxHeldBytes, Math.floor(ownBytes * ratio));
 }
 
 export interface ComputedBytes {
