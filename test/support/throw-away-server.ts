@@ -137,6 +137,8 @@ export async function startCluster(
     unix_socket_directories: '',
     shared_buffers: '256MB',
     max_wal_size: '4GB',
+    // As the embedded server: files that run side by side share this room, and the test of hostile objects takes thousands of locks.
+    max_locks_per_transaction: 256,
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
