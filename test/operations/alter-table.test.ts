@@ -254,6 +254,24 @@ suite('Alter Table', () => {
     assert.deepEqual(body.changes[0].detail, 'the table gets the column "size" of the type int');
   });
 
+  test('a column that takes the name of a renamed one keeps its values, also if its own name goes to a new column', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a text, b text); INSERT INTO ${name} VALUES ('of a', 'of b')`);
+    const table = {
+      columns: [
+        { name: 'a', type: 'text' },
+        { name: 'b', type: 'text', renamed_from: 'a' },
+        { name: 'c', type: 'text', renamed_from: 'b' },
+      ],
+    };
+    for (const _ of ['the request', 'the same request again']) {
+      const { status, body } = await put(name, table);
+      assert.equal(status, 200, JSON.stringify(body));
+      const { rows } = await sql(`SELECT a, b, c FROM ${name}`);
+      assert.deepEqual(rows, [{ a: null, b: 'of a', c: 'of b' }]);
+    }
+  });
+
   test('creates a table that is missing, with its token and its plan', async () => {
     const name = nextTable();
     const table = {

@@ -32,9 +32,7 @@ export function matchColumns(
     return { oldNames: new Map(names.map((name) => [name, name])), renames: [], dropped: [] };
   const known = new Set(names);
   const wanted = new Set(entries.map((entry) => (isObject(entry) ? entry.name : undefined)));
-  const renames = new Map<string, string>();
-  /** The renames that are done already, each as the new and the old name. */
-  const done = new Map<string, string>();
+  const asked: [from: string, to: string, pointer: string][] = [];
   for (const [index, entry] of entries.entries()) {
     if (!isObject(entry) || typeof entry.name !== 'string') continue;
     const from = entry.renamed_from ?? undefined;
@@ -42,23 +40,18 @@ export function matchColumns(
     if (from === undefined || from === entry.name) continue;
     if (typeof from !== 'string') {
       problems.add({ pointer, code: 'wrong-type', detail: 'must be the old name of the column' });
-    } else if (known.has(from)) {
-      if (renames.has(from)) {
-        const detail = `the column "${shorten(from)}" can get only one new name`;
-        problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
-      } else if (!known.has(entry.name) || !wanted.has(from)) renames.set(from, entry.name);
-      else {
-        done.set(entry.name, from);
-        if (isCircle(done, entry.name)) {
-          const detail = 'the renames exchange names; give one of the columns another name first';
-          problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
-        }
-      }
-    } else if (!known.has(entry.name)) {
-      const value = shorten(from);
-      const detail = `the table has neither a column "${value}" nor a column "${shorten(entry.name)}".`;
-      problems.add({ pointer, code: 'unknown-column', detail, value }, { name: from, among: names });
-    }
+    } else asked.push([from, entry.name, pointer]);
+  }
+  const renames = renamesToDo(
+    asked.filter(([from]) => known.has(from)),
+    (from, to) => known.has(to) && wanted.has(from),
+    problems,
+  );
+  for (const [from, to, pointer] of asked) {
+    if (known.has(from) || (known.has(to) && !renames.has(to))) continue;
+    const value = shorten(from);
+    const detail = `the table has no column "${value}", nor a column "${shorten(to)}" that was renamed already.`;
+    problems.add({ pointer, code: 'unknown-column', detail, value }, { name: from, among: names });
   }
   const ordered = orderRenames(renames, known);
   for (const [from, to] of renames) {
@@ -75,6 +68,43 @@ export function matchColumns(
   }
   const kept = new Set(oldNames.values());
   return { oldNames, renames: ordered, dropped: names.filter((name) => !kept.has(name)) };
+}
+
+/**
+ * Returns the renames that no earlier request has done, as the new name of each old one.
+ *
+ * If the table and the request have columns of both names, an earlier request has renamed the one and added the other. But if the column that
+ * has the new name gets another name here, it is not the renamed one.
+ *
+ * @param areBoth whether the table and the request have columns of both names
+ */
+function renamesToDo(
+  asked: [from: string, to: string, pointer: string][],
+  areBoth: (from: string, to: string) => boolean,
+  problems: DefinitionProblems,
+): Map<string, string> {
+  const renames = new Map<string, string>();
+  /** The renames that are done already, each as the new and the old name. */
+  const done = new Map<string, string>();
+  let later = asked;
+  for (let left = -1; later.length !== left; ) {
+    left = later.length;
+    later = later.filter(([from, to, pointer]) => {
+      if (areBoth(from, to) && !renames.has(to)) return true;
+      if (renames.has(from)) {
+        const detail = `the column "${shorten(from)}" can get only one new name`;
+        problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
+      } else renames.set(from, to);
+      return false;
+    });
+  }
+  for (const [from, to, pointer] of later) {
+    done.set(to, from);
+    if (!isCircle(done, to)) continue;
+    const detail = 'the renames exchange names; give one of the columns another name first';
+    problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
+  }
+  return renames;
 }
 
 /** Returns whether a column gets its name back by following the old names. Whether such renames are done already cannot be seen. */

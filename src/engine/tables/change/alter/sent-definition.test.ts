@@ -139,3 +139,33 @@ test('columns cannot exchange their names in one request, because it would do no
   // A rename that is done already, and a new column with the old name.
   assert.equal(problemsOf(toB, { name: 'a' }, { name: 'c' }), 0);
 });
+
+test('a column gets the name of a column that is renamed in the same request, also if its own name is used again', () => {
+  const matched = (...columns: { name: string; renamed_from?: string }[]) => {
+    const problems = new DefinitionProblems();
+    const { renames, oldNames, dropped } = matchColumns(existing, { columns }, problems);
+    return { renames, oldNames: [...oldNames], dropped, problems: problems.count };
+  };
+  const toB = { name: 'b', renamed_from: 'a' };
+  const toD = { name: 'd', renamed_from: 'b' };
+  const ways = [
+    [toB, toD, { name: 'a' }, { name: 'c' }],
+    [{ name: 'c' }, { name: 'a' }, toD, toB],
+  ];
+  for (const columns of ways)
+    assert.deepEqual(matched(...columns), {
+      renames: [
+        ['b', 'd'],
+        ['a', 'b'],
+      ],
+      oldNames: [
+        ['b', 'a'],
+        ['d', 'b'],
+        ['c', 'c'],
+      ],
+      dropped: [],
+      problems: 0,
+    });
+  // The column `a` gets another name, so it is not a column `e` that was renamed.
+  assert.equal(matched(toB, toD, { name: 'a', renamed_from: 'e' }, { name: 'c' }).problems, 1);
+});
