@@ -260,6 +260,18 @@ suite('Rename Table', () => {
     );
   });
 
+  test('a repeated request gets the answer only with a token for the new schema', async () => {
+    const name = await newTable();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': name };
+    const move = async (schemas?: string[]) => {
+      const token = await service.token({ scope: 'table:alter', ...(schemas && { schemas }) });
+      return service.request('PATCH', `/table/${name}`, { token, body: '{"schema": "archive"}', headers });
+    };
+    assert.equal((await move()).status, 200);
+    assertProblem(await move(['public']), 403, 'schema-forbidden');
+    assert.equal((await move()).headers.get('idempotency-replayed'), 'true');
+  });
+
   test('a table of an extension keeps its name and its schema, and may get a comment', async () => {
     const name = await newTable();
     await sql(`CREATE EXTENSION IF NOT EXISTS hstore; ALTER EXTENSION hstore ADD TABLE ${name}`);

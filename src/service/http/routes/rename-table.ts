@@ -73,9 +73,10 @@ export function renameTableRoute(app: FastifyInstance, context: HttpContext): vo
       const { schema, name, grants, caller, signal, transaction } = admitted;
       const text = await readDefinitionText(request, context, admitted, maxBytes);
       const { defaultFunctions: extraFunctions, lockTimeoutMs } = context.config.database;
+      const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
+      // The first answer describes the table in its new schema, so a repeated request needs that schema, too.
+      if (change.schema !== undefined) requireTarget(grants, change.schema);
       return answerTextOnce(request, reply, records, { grants, text }, async (keeper) => {
-        const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
-        if (change.schema !== undefined) requireTarget(grants, change.schema);
         let answer: KeptAnswer | undefined;
         const beforeCommit = () => [
           ...keeper.commitStatements(() => answer!),
