@@ -217,6 +217,17 @@ test('parameters of texts and columns work, and those of sheets are refused by n
   }
 });
 
+test('lists that are NULL or empty, in pages of the second version as Arrow writes them', async () => {
+  // PyArrow 25, with data_page_version='2.0': [[{'x': 1}, {'x': None}], [], None, [None]] as list<struct<x: int32>>.
+  const file =
+    'UEFSMRUGFRQVFFwVChUEFQgVABUIFQQSHAAAAAMCA1wgAAEAAAAVBBlcNQAYBnNjaGVtYRUCADUCGAF2FQIVBkw8AAAANQQYBGxpc3QVAgA1AhgHZWxlbWVudBUCABUCJQIYAXgA' +
+    'FggZHBkcJgAcFQIZJQYAGUgBdgRsaXN0B2VsZW1lbnQBeBUEFgoWRBZEJghJHBUAFQAVAgA8KSYIAhlWAgICAgIAAAAWRBYIJggWRAAoIHBhcnF1ZXQtY3BwLWFycm93IHZlcnNp' +
+    'b24gMjUuMC4xGRwcAAAAtQAAAFBBUjE=';
+  const { status, body } = await inspect(Buffer.from(file, 'base64'));
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body.sheet.rows, [['[{"x":1},{"x":null}]'], ['[]'], [null], ['[null]']]);
+});
+
 test('an inspection shows the stated types and the first rows', async () => {
   const file = await parquetOf(
     "SELECT 5::SMALLINT AS n, NULL::VARCHAR AS s, [1] AS l, '\\x00\\xFF'::BLOB AS b",
