@@ -69,7 +69,8 @@ export function isCoding(name: string): boolean {
 /** Returns the coding whose signature the bytes begin with. Deflate and brotli have no signature. */
 export function codingOf(head: Buffer): 'gzip' | 'zstd' | undefined {
   if (head.length >= 3 && head[0] === 0x1f && head[1] === 0x8b && head[2] === 0x08) return 'gzip';
-  return head.length >= 4 && head.readUInt32LE(0) === zstdSignature ? 'zstd' : undefined;
+  const signature = head.length >= 4 ? head.readUInt32LE(0) : 0;
+  return signature === zstdSignature || signature >>> 4 === skippableSignature ? 'zstd' : undefined;
 }
 
 /** The bytes that `codingOf` needs. */
@@ -77,6 +78,9 @@ export const maxSignatureBytes = 4;
 
 /** RFC 8878 section 3.1.1. */
 const zstdSignature = 0xfd2fb528;
+
+/** A frame without data, which some programs write first: 0x184d2a50 to 0x184d2a5f. RFC 8878 section 3.1.2. */
+const skippableSignature = 0x184d2a5;
 
 /**
  * Unpacks bytes at the pace of their reader, on other threads.

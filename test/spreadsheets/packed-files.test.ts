@@ -83,6 +83,11 @@ suite('a file that is packed is read like the file itself', () => {
     await assertRows(Buffer.concat([gzipSync(csv.slice(0, 30)), gzipSync(csv.slice(30))]));
   });
 
+  test('frames of zstd without data are skipped, also the first one', async () => {
+    const skipped = Buffer.from([0x5d, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+    await assertRows(Buffer.concat([skipped, packers.zstd!(Buffer.from(csv)), skipped]));
+  });
+
   test('parameters of text files apply', async () => {
     await assertRows(gzipSync(csv.replaceAll(',', ';')), '?delimiter=;');
   });
