@@ -23,7 +23,7 @@ const mostStepMs = 100;
 const mostUsualStepMs = 20;
 
 const seed = Number(process.env.SEED ?? 20_261);
-const rounds = sized(2, 12);
+const rounds = sized(2, 6);
 
 let folder: string;
 let service: ChildWithDatabase;
