@@ -160,6 +160,11 @@ export function changesMissingRows({ missing }: LoadRequest): boolean {
   return missing !== undefined && missing.action !== 'keep';
 }
 
+/** Returns whether the load removes or changes stored rows that it does not have. They may be in partitions in other schemas, which the token must be able to use. */
+export function changesOtherRows(request: LoadRequest): boolean {
+  return request.ifExists === 'truncate' || changesMissingRows(request);
+}
+
 /** Returns the rights that the role needs on an existing table. */
 export function neededRights({
   ifExists,

@@ -49,7 +49,10 @@ export interface ExistingTableOptions {
   origins: AddedColumn[];
   /** undefined: the columns keep their types. */
   widening?: TableWidening | undefined;
-  /** How the table is locked so that no other session may write to it until the transaction ends; undefined: others may write. Readers do not wait. */
+  /**
+   * Rows of the table that the upload does not have are changed. This is how the table is locked so that no other session may write to it until the
+   * transaction ends; undefined: others may write. Readers do not wait.
+   */
   againstWriters?: LockOptions | undefined;
 }
 
@@ -70,10 +73,10 @@ export async function openExistingTable(
   client: ClientBase,
   options: ExistingTableOptions,
 ): Promise<ExistingTable> {
-  const { schema, name, truncate, admitSchema, addColumns, origins, widening } = options;
+  const { schema, name, truncate, admitSchema, addColumns, origins, widening, againstWriters } = options;
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
-  if (truncate) await admitBelow(client, relation, admitSchema, 'partitions');
+  if (truncate || againstWriters !== undefined) await admitBelow(client, relation, admitSchema, 'partitions');
   const mayAddColumns = addColumns !== undefined || origins.length > 0;
   if (mayAddColumns || widening !== undefined) await admitBelow(client, relation, admitSchema, 'inheriting');
   await lockAtOnce(client, relation, options, mayAddColumns);

@@ -23,6 +23,7 @@ import { originNames } from '../provenance/provenance.ts';
 import {
   addsRows,
   changesMissingRows,
+  changesOtherRows,
   type LoadContext,
   type LoadRequest,
   neededRights,
@@ -63,7 +64,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
     // The dependent objects are checked again when the tables are swapped. This early check gives the caller the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
-    if (ifExists === 'truncate')
+    if (changesOtherRows(request))
       await admitBelow(client, quoteQualified(schema, name), admitSchema, 'partitions');
     if (ifExists !== 'replace') await columnsToAdd(client, request);
     return true;

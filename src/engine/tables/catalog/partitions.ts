@@ -5,8 +5,8 @@ import type { ClientBase } from 'pg';
 type AdmitSchema = (schema: string) => void;
 
 /**
- * Refuses to change a table if tables below it are in schemas that the token may not use. Dropping and emptying a table concerns its partitions
- * only; a change of its columns concerns all tables that inherit from it.
+ * Refuses to change a table if tables below it are in schemas that the token may not use. Dropping and emptying a table, and deleting or
+ * marking its missing rows, concerns its partitions only; a change of its columns concerns all tables that inherit from it.
  *
  * @param relation the quoted name of the table
  */
