@@ -272,6 +272,21 @@ suite('Alter Table', () => {
     }
   });
 
+  test('oid does not become integer, which has the same bytes for other numbers', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a oid, b oid[]); INSERT INTO ${name} VALUES (4294967295, '{4294967295}')`);
+    for (const column of [
+      { name: 'a', type: 'integer' },
+      { name: 'b', type: 'integer[]' },
+    ]) {
+      const columns = [{ name: 'a' }, { name: 'b' }].map((one) => (one.name === column.name ? column : one));
+      const { errors } = assertProblem(await put(name, { columns }), 422, 'invalid-definition');
+      assert.deepEqual(errors[0]!.code, 'no-conversion');
+    }
+    const { rows } = await sql(`SELECT a::text, b::text FROM ${name}`);
+    assert.deepEqual(rows, [{ a: '4294967295', b: '{4294967295}' }]);
+  });
+
   test('creates a table that is missing, with its token and its plan', async () => {
     const name = nextTable();
     const table = {

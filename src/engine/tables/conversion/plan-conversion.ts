@@ -76,7 +76,9 @@ function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoCo
   if (isMoment(from) && isMoment(to)) return momentPath(from, to);
   if (isText(to)) return pathToText(from, to);
   if (isBits(from) && isBits(to)) return bitsPath(from, to);
-  if (facts.binary.has(castKey(from.oid, to.oid)) && to.typmod < 0 && !isNumber(from))
+  // `integer` and `oid` have the same bytes, but these mean other numbers from 2^31 on.
+  const isOfNumber = isNumber(from) || isNumber(to);
+  if (facts.binary.has(castKey(from.oid, to.oid)) && to.typmod < 0 && !isOfNumber)
     return { steps: [nameInSql(to)], isUnchanged: true };
   if (from.category === stringCategory || (from.kind === 'enum' && to.kind === 'enum'))
     return pathFromText(to);
