@@ -274,7 +274,9 @@ suite('Alter Table', () => {
 
   test('oid does not become integer, which has the same bytes for other numbers', async () => {
     const name = nextTable();
-    await sql(`CREATE TABLE ${name} (a oid, b oid[]); INSERT INTO ${name} VALUES (4294967295, '{4294967295}')`);
+    await sql(
+      `CREATE TABLE ${name} (a oid, b oid[]); INSERT INTO ${name} VALUES (4294967295, '{4294967295}')`,
+    );
     for (const column of [
       { name: 'a', type: 'integer' },
       { name: 'b', type: 'integer[]' },
