@@ -76,7 +76,7 @@ function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoCo
   if (isMoment(from) && isMoment(to)) return momentPath(from, to);
   if (isText(to)) return pathToText(from, to);
   if (isBits(from) && isBits(to)) return bitsPath(from, to);
-  // `integer` and `oid` have the same bytes, but these mean other numbers from 2^31 on.
+  // `integer` and `oid` have the same size, but bytes that are an `oid` from 2^31 on are a negative `integer`.
   const isOfNumber = isNumber(from) || isNumber(to);
   if (facts.binary.has(castKey(from.oid, to.oid)) && to.typmod < 0 && !isOfNumber)
     return { steps: [nameInSql(to)], isUnchanged: true };
