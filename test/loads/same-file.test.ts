@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { maxSmallBytes } from '../../src/engine/loading/load-known.ts';
+import { planForm } from '../support/plan-form.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';
@@ -76,6 +77,69 @@ test('another file, another table and a new table are not warned of', async () =
   // The file was loaded into the table that was replaced.
   await upload('one', Buffer.from('a,b\n9,y\n'), '?if_exists=replace');
   assert.equal(warningOf(await upload('one', csv)), undefined);
+});
+
+/** Sends a plan that loads files of one line into tables. */
+const plan = (tables: object[]) =>
+  service.request('POST', '/api/v1/loads', { body: planForm({ tables }, { o: 'a,b\n7,z\n' }) });
+
+test('a plan that also creates a table hides no earlier load, and one that replaces or empties the table does', async () => {
+  const first = await upload('planned', csv);
+  const into = { table: 'planned', file: 'o', if_exists: 'append' };
+  assert.equal((await plan([into, { table: 'planned_too', file: 'o' }])).status, 201);
+  await assertNames(await upload('planned', csv, `${append}&dry_run=true`), first);
+  for (const if_exists of ['truncate', 'replace']) {
+    assert.ok(
+      (
+        await plan([
+          { ...into, if_exists },
+          { ...into, table: 'planned_too' },
+        ])
+      ).status < 300,
+    );
+    const again = await upload('planned', csv);
+    assert.equal(warningOf(again), undefined);
+    await assertNames(await upload('planned', csv, `${append}&dry_run=true`), again);
+  }
+});
+
+test('a file is also warned of after the table got another name, and not after it was emptied or made anew', async () => {
+  const first = await upload('named', csv);
+  await plan([
+    { table: 'named', file: 'o', if_exists: 'append' },
+    { table: 'named_too', file: 'o' },
+  ]);
+  const rename = (from: string, name: string) =>
+    service.request('PATCH', `/table/${from}`, {
+      body: JSON.stringify({ name }),
+      headers: { 'content-type': 'application/json' },
+    });
+  assert.equal((await rename('named', 'renamed')).status, 200);
+  const second = await upload('renamed', csv);
+  await assertNames(second, first);
+  const columns = [
+    { name: 'a', type: 'bigint' },
+    { name: 'b', type: 'text' },
+  ];
+  assert.equal((await service.post('/table/named', { table: { columns } })).status, 201);
+  assert.equal(warningOf(await upload('named', csv)), undefined);
+  const other = Buffer.from('a,b\n9,y\n');
+  await assertNames(await upload('renamed', csv, `${append}&dry_run=true`), second);
+  await upload('renamed', other, '?if_exists=truncate&dry_run=true');
+  await assertNames(await upload('renamed', csv, `${append}&dry_run=true`), second);
+  await upload('renamed', other, '?if_exists=truncate');
+  assert.equal(warningOf(await upload('renamed', csv)), undefined);
+});
+
+test('a load into the table in another schema is named only to tokens that allow this schema', async () => {
+  await service.rows('CREATE SCHEMA hidden');
+  const owner = { subject: 'mover' };
+  const first = await upload('moved', csv, `${append}&schema=hidden`, await service.token(owner));
+  await service.rows('ALTER TABLE hidden.moved SET SCHEMA public');
+  const dry = `${append}&dry_run=true`;
+  await assertNames(await upload('moved', csv, dry, await service.token(owner)), first);
+  const limited = await service.token({ ...owner, schemas: ['public'] });
+  assert.match(warningOf(await upload('moved', csv, dry, limited)) ?? '', /before\. Check/);
 });
 
 test('a file without rows is not warned of, because an export may be empty each day', async () => {

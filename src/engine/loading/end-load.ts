@@ -35,8 +35,7 @@ export async function endLoad(
   const isExisting = !target.isNew || target.replaces;
   const late = isExisting ? ((await lateWarnings?.()) ?? []) : [];
   if (!target.isNew || !target.replaces) {
-    const { description, oid } = await describeLoaded(client, request, extraFunctions);
-    const result = { ...resultOf(upload, description, late), tableOid: oid };
+    const result = resultOf(upload, await describeLoaded(client, request, extraFunctions), late);
     observer?.committing(result);
     const [found] = edges.begun!.rows as { version: string }[];
     await endUnlessRenamed(edges, new Map([[request.schema, found?.version]]));
@@ -44,8 +43,8 @@ export async function endLoad(
   }
   const swap = target.swap(client);
   for (;;) {
-    const { description, lost } = await swap.plan();
-    const result = resultOf(upload, description, [...lostObjects(lost), ...late]);
+    const swapped = await swap.plan();
+    const result = resultOf(upload, swapped, [...lostObjects(swapped.lost), ...late]);
     observer?.committing(result);
     if (await swap.commit(edges)) return result;
   }
@@ -71,12 +70,17 @@ export async function endUnlessRenamed(
   }
 }
 
+interface DescribedTable {
+  description: TableDescription;
+  oid: number | undefined;
+}
+
 /** Returns the description of a table whose rows are loaded. @throws AppError `permission-denied` */
 export async function describeLoaded(
   client: ClientBase,
   { schema, name }: LoadRequest,
   extraFunctions: readonly string[],
-): Promise<{ description: TableDescription; oid: number | undefined }> {
+): Promise<DescribedTable> {
   const facts = await readTable(client, schema, name);
   // The role has lost its privileges during the load, so it may not see the description of the table.
   if (facts?.maySee === false) throw hiddenTable(schema, name);
@@ -85,7 +89,11 @@ export async function describeLoaded(
 }
 
 /** @param ofEnd warnings that only the end of the load has found */
-export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
+export function resultOf(
+  upload: LoadedUpload,
+  { description: table, oid }: DescribedTable,
+  ofEnd: Warning[],
+): LoadResult {
   const { request, target, loaded, problems, widened } = upload;
   const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
@@ -94,6 +102,7 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
     isNew: target.isNew,
     tableChange: tableChangeOf(request, target),
     table,
+    tableOid: oid,
     counts: { inserted, changed, unchanged, ...missing?.counts },
     skipped,
     updated: changed + unchanged,

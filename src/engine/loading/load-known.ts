@@ -82,7 +82,7 @@ export async function loadKnown(
   known: KnownTable,
 ): Promise<LoadResult | undefined> {
   if (input.definition !== undefined) return undefined;
-  const { target, targets, description } = known;
+  const { target, targets } = known;
   const problems = new Problems();
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const progress = new LoadProgress(problems, context.observer);
@@ -101,7 +101,7 @@ export async function loadKnown(
   const loaded = straightRows({ ...rowsOf(input, sink), taken: sink.loaded, hasSeveralLists: false });
   const facts = { request, input, target, matcher, loaded, problems };
   const ended = { ...facts, inferred: undefined, widened: [], ofName: [] };
-  const result = resultOf(ended, description, (await context.lateWarnings?.()) ?? []);
+  const result = resultOf(ended, known, (await context.lateWarnings?.()) ?? []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);

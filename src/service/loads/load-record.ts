@@ -78,8 +78,10 @@ export interface LoadSnapshot {
   stored:
     | { count: number; bytes: number; rows: number | undefined; rowBytes: number | undefined }
     | undefined;
-  /** The oid of the existing table of the load, to which its stored values belong; undefined: it has not been opened, or is a new one. */
+  /** The oid of the table of the load, to which its stored values belong; undefined: it has not been opened or created, or the load has several. */
   tableOid: number | undefined;
+  /** The oids of the tables that the load has emptied (`if_exists=truncate`), if it is committed; undefined: none. */
+  emptied: (number | undefined)[] | undefined;
   /** The changes that are stored with the row; undefined: the rows were not compared with those of the table. */
   changes: Omit<StoredChanges, 'pages'> | undefined;
   /** The name of the file, without folders; undefined: none was sent, or it has not arrived. */

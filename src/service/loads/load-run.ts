@@ -84,6 +84,8 @@ export class LoadRun implements LoadObserver {
   /** The changes with which the load ends if it is committed or checked. */
   #changes: StoredChanges | undefined;
   #tableOid: number | undefined;
+  /** The tables that the load has emptied if it is committed. */
+  #emptied: LoadSnapshot['emptied'];
   #pages: StoredPage[] = [];
 
   constructor(options: RunOptions) {
@@ -123,12 +125,15 @@ export class LoadRun implements LoadObserver {
 
   committing(result: LoadResult): void {
     this.#changes = storedChanges(result);
+    this.#tableOid = result.tableOid;
     this.committingTables(this.toAnswer(result), [{ ...this.facts, result }]);
   }
 
   /** Notes the answer and the events of a load, also of several tables, before it commits. The changes of several tables are not stored. */
   committingTables(answer: KeptAnswer, tables: (LoadedInto & { result: LoadResult })[]): void {
     this.answer = answer;
+    const emptied = tables.filter(({ result }) => result.tableChange === 'emptied');
+    this.#emptied = emptied.length === 0 ? undefined : emptied.map(({ result }) => result.tableOid);
     this.#events = tables.flatMap((table) => eventsOfCommit(this.id, table, table.result));
     this.#pages = [...this.found.pages(), ...(this.#changes?.pages ?? [])];
   }
@@ -194,6 +199,7 @@ export class LoadRun implements LoadObserver {
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
       tableOid: this.#tableOid,
+      emptied: undefined,
       changes: storesChanges.has(this.state) ? this.#changes : undefined,
       fileName: this.fileName,
       digest: undefined,
@@ -204,7 +210,8 @@ export class LoadRun implements LoadObserver {
     const end = { state: 'committed', endedAt: new Date(), answer: this.answer } as const;
     // A file without rows, such as an export that is empty today, may be loaded each day.
     const digest = this.rows() > 0 ? this.digest() : undefined;
-    return { ...this.snapshot(), ...end, stored: this.#stored(), changes: this.#changes, digest };
+    const found = { stored: this.#stored(), changes: this.#changes, emptied: this.#emptied };
+    return { ...this.snapshot(), ...end, ...found, digest };
   }
 
   #stored(): LoadSnapshot['stored'] {

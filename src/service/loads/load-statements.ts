@@ -42,6 +42,7 @@ const columns = {
   problem_bytes: 'int8',
   change_counts: 'jsonb',
   change_table: 'oid',
+  emptied: 'oid[]',
   changes_stored: 'int4',
   change_bytes: 'int8',
   digest: 'bytea',
@@ -103,7 +104,8 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     problems_stored: snapshot.stored?.count,
     problem_bytes: snapshot.stored?.bytes,
     change_counts: snapshot.changes?.counts,
-    change_table: snapshot.changes?.table ?? snapshot.tableOid,
+    change_table: snapshot.tableOid,
+    emptied: snapshot.emptied,
     changes_stored: snapshot.changes?.count,
     change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),
@@ -245,7 +247,8 @@ export interface Visible {
   maySee: (schema: string) => boolean;
 }
 
-const isVisible = (first: number) =>
+/** Returns a condition for loads. @param first the number of the parameter `owner`. The next parameter is `schemas` */
+export const isVisible = (first: number) =>
   `($${first}::bytea IS NULL OR owner = $${first}::bytea)
     AND ($${first + 1}::text[] IS NULL OR table_schema LIKE ANY ($${first + 1}::text[])
       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(parts) AS p (schema text) WHERE NOT p.schema LIKE ANY ($${first + 1}::text[])))`;

@@ -44,7 +44,16 @@ export interface LoadView {
 
 /** Returns a load of this process as a caller sees it. */
 export function viewOf(run: LoadRun): LoadView {
-  const { process: _, digest: __, facts, stored, changes, tableOid, ...snapshot } = run.snapshot();
+  const {
+    process: _,
+    digest: __,
+    emptied: ___,
+    facts,
+    stored,
+    changes,
+    tableOid,
+    ...snapshot
+  } = run.snapshot();
   return {
     ...snapshot,
     ...facts,
@@ -57,7 +66,7 @@ export function viewOf(run: LoadRun): LoadView {
     role: facts.role ?? null,
     problemsStored: stored?.count ?? 0,
     changeCounts: changes?.counts,
-    changeTable: changes?.table ?? tableOid,
+    changeTable: tableOid,
     changesStored: changes?.count ?? 0,
     faultyRows: stored?.rows ?? 0,
     cancelRequested: run.cancelled.aborted,

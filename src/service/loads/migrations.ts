@@ -268,4 +268,15 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE ${schema}.loads ADD COLUMN parts pg_catalog.jsonb`,
     ],
   },
+  {
+    version: 15,
+    name: 'loads by the oids of tables',
+    statements: (schema) => [
+      // The oids of the tables that the load has emptied; null: none. A file is compared with the loads of its table (`change_table`) since then.
+      // Only older versions use `loads_digest` and `loads_created`.
+      `ALTER TABLE ${schema}.loads ADD COLUMN emptied pg_catalog.oid[]`,
+      `CREATE INDEX loads_emptied ON ${schema}.loads USING gin (emptied) WHERE emptied IS NOT NULL`,
+      `CREATE INDEX loads_file ON ${schema}.loads (change_table, digest, id) WHERE digest IS NOT NULL`,
+    ],
+  },
 ];

@@ -4,7 +4,7 @@ import { maxSmallBytes } from '../../engine/loading/load-known.ts';
 import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import type { LoadFacts } from './load-record.ts';
-import type { Visible } from './load-statements.ts';
+import { isVisible, type Visible } from './load-statements.ts';
 
 /**
  * Returns whether an upload is compared with earlier ones. Short JSON is not, because programs send equal rows on purpose, and because a
@@ -22,25 +22,27 @@ export interface EarlierLoad {
 }
 
 /**
- * Reads the last committed load of a file into this table as an `EarlierLoad`: if possible, one that the caller may see. After a load that
- * has created or replaced the table (201), the loads before it do not count. Only the newest ones are searched, because a job may load the
- * same file again and again.
+ * Reads the last committed load of a file into this table as an `EarlierLoad`: if possible, one that the caller may see. The table is known by its oid,
+ * so it may have been renamed since, and the loads into another table that had its name do not count. Nor do those before an upload that emptied the
+ * table. Only the newest ones are searched, because a job may load the same file again and again.
  */
 export function readEarlierLoad(
   { quoted }: ServiceSchema,
   { schema, table }: LoadFacts,
   digest: Buffer,
-  { owner }: Visible,
+  { owner, schemas }: Visible,
 ): Statement {
   return {
-    text: `SELECT * FROM (
-        SELECT id, ended_at AS "endedAt", $4::bytea IS NULL OR owner = $4 AS "isVisible" FROM ${quoted}.loads
-        WHERE digest = $1 AND table_schema = $2 AND table_name = $3 AND id >= coalesce((
-          SELECT id FROM ${quoted}.loads WHERE table_schema = $2 AND table_name = $3 AND answer_status = 201
+    text: `WITH given AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $2 AND c.relname = $3)
+      SELECT * FROM (
+        SELECT id, ended_at AS "endedAt", ${isVisible(4)} AS "isVisible" FROM ${quoted}.loads
+        WHERE digest = $1 AND change_table = (SELECT oid FROM given) AND id >= coalesce((
+          SELECT id FROM (SELECT id FROM ${quoted}.loads WHERE emptied @> ARRAY(SELECT oid FROM given) OFFSET 0) emptying
           ORDER BY id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')
         ORDER BY id DESC LIMIT 1000) newest
       ORDER BY "isVisible" DESC, id DESC LIMIT 1`,
-    values: [digest, schema, table, owner ?? null],
+    values: [digest, schema, table, owner ?? null, schemas ?? null],
   };
 }
 

@@ -21,8 +21,6 @@ const pageBytes = 256 * 1024;
 
 export interface StoredChanges {
   counts: RowCounts;
-  /** The oid of the table. Another table may have its name later. */
-  table: number | undefined;
   /** The number and the length of the stored changes. */
   count: number;
   bytes: number;
@@ -31,9 +29,9 @@ export interface StoredChanges {
 
 /** Returns the changes of a load as they are stored; undefined: its rows were not compared with those of the table. */
 export function storedChanges(result: LoadResult): StoredChanges | undefined {
-  const { counts, changes, tableOid: table } = result;
+  const { counts, changes } = result;
   if (changes === undefined) return undefined;
-  const stored: StoredChanges = { counts, table, count: 0, bytes: 0, pages: [] };
+  const stored: StoredChanges = { counts, count: 0, bytes: 0, pages: [] };
   let size = firstPage;
   while (stored.count < Math.min(changes.length, maxListedChanges)) {
     const first = stored.count;

@@ -116,7 +116,7 @@ export interface LoadResult {
   tableChange: 'created' | 'replaced' | 'emptied' | undefined;
   table: TableDescription;
   /** The oid of the table. */
-  tableOid?: number | undefined;
+  tableOid: number | undefined;
   counts: RowCounts;
   skipped: number;
   /** The number of rows that met a row of the table or of the same upload: `changed` and `unchanged`. */

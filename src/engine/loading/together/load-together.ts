@@ -130,8 +130,8 @@ async function loadWithin(
   const loaded: LoadedTable[] = [];
   for (const part of parts) {
     const upload = part.loaded!;
-    const { description } = await describeLoaded(client, part.request, part.context.extraFunctions);
-    loaded.push({ result: resultOf(upload, description, lost.get(part) ?? []), input: upload.input });
+    const described = await describeLoaded(client, part.request, part.context.extraFunctions);
+    loaded.push({ result: resultOf(upload, described, lost.get(part) ?? []), input: upload.input });
   }
   committing(loaded);
   await endUnlessRenamed(edges, versions);

@@ -30,6 +30,8 @@ export interface Replacement {
 
 export interface Swapped {
   description: TableDescription;
+  /** The oid of the new table. */
+  oid: number;
   /** PostgreSQL's descriptions of the objects and properties that the old table had and the new table does not have. */
   lost: string[];
 }
@@ -81,6 +83,7 @@ export async function planSwap(client: ClientBase, replacement: Replacement): Pr
     ],
     swapped: {
       description: await describeSwapped(client, facts, replacement, inheritance),
+      oid: facts.oid,
       lost: (lost!.rows[0].found as { what: string }[]).map(({ what }) => what),
     },
   };
