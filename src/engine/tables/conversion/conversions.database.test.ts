@@ -110,6 +110,14 @@ const isBetween = (text: string, bits: bigint) => {
   return value >= -(2n ** (bits - 1n)) && value < 2n ** (bits - 1n);
 };
 const isInteger = (text: string, bits: bigint) => isWhole(text) && isBetween(text, bits);
+/** The shortest decimal that only this `real` is the nearest one to. */
+const asReal = (number: number) => {
+  const real = Math.fround(number);
+  for (let precision = 1; ; precision++) {
+    const text = real.toPrecision(precision);
+    if (precision === 9 || Math.fround(Number(text)) === real) return text;
+  }
+};
 const isPlainNumber = (text: string) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) && !/^-0(\.0+)?$/.test(text);
 const isDay = (text: string) => {
   const date = new Date(`${text}T00:00:00Z`);
@@ -373,7 +381,7 @@ const pairs: Pair[] = [
     from: 'double precision',
     to: 'real',
     values: double,
-    isExact: (x) => Object.is(Math.fround(Number(x)), Number(x)) || x === 'NaN',
+    isExact: (x) => isSpecial(x) || Number(asReal(Number(x))) === Number(x),
   },
   {
     from: 'real',
@@ -581,11 +589,20 @@ test('with losses allowed, a value is rounded or has a problem, and the conversi
   assert.ok(losses > 100);
 });
 
+test('a real keeps its digits as double precision, also inside arrays', async () => {
+  const values = ['0.1', '-0', '3.4028235e+38', '1e-45', 'NaN', '-Infinity', '16777216'];
+  const { problems, converted, back } = await judge('real', 'double precision', values);
+  assert.equal(problems.size, 0);
+  assert.deepEqual([...converted.values()], values);
+  assert.deepEqual([...back.values()], values.with(-1, '1.6777216e+07'));
+  assert.equal((await judge('real[]', 'float8[]', ['{0.1,NULL}'])).converted.get(1), '{0.1,NULL}');
+});
+
 test('only numbers and times lose something, and the problem names the value that they would become', async () => {
   const losing: [from: string, to: string, value: string, loss: string, becomes: string][] = [
     ['numeric', 'integer', '1.5', 'fraction', '2'],
     ['double precision', 'bigint', '2.5', 'fraction', '3'],
-    ['double precision', 'real', '0.1', 'precision', '0.1'],
+    ['double precision', 'real', '0.123456789', 'precision', '0.12345679'],
     ['timestamp', 'date', '2024-01-02 03:04:05', 'time of day', '2024-01-02'],
   ];
   for (const [from, to, value, loss, becomes] of losing) {

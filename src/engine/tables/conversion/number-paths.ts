@@ -68,12 +68,13 @@ function toNumeric(from: ColumnType, to: ColumnType): Path {
 function toFloat(from: ColumnType, to: ColumnType): Path {
   const { digits, range } = floats[to.oid]!;
   const steps = [nameInSql(to)];
-  if (from.oid in floats && from.oid <= to.oid) return { steps };
+  // A cast would make the `real` 0.1 to 0.10000000149011612. Its text has the digits that are needed to read it back.
+  if (from.oid in floats && from.oid < to.oid) return { steps: ['pg_catalog.text', ...steps] };
   if (from.oid in floats) {
     return {
       steps,
       isPossible: ({ value }) => isInRange(value, range),
-      isExact: ({ value, converted }) => `${converted}::${nameInSql(from)} = ${value}`,
+      isExact: ({ value, converted }) => `${converted}::pg_catalog.text::${nameInSql(from)} = ${value}`,
       loss: 'precision',
     };
   }
