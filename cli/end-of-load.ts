@@ -16,6 +16,7 @@ export function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet
     missing = 0,
     deleted = 0,
     marked = 0,
+    unmarked = 0,
     rows_left_out: leftOut = 0,
     left_out: problems = [],
     left_out_count: count = 0,
@@ -28,6 +29,7 @@ export function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet
     if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);
     if (deleted > 0) parts.push(`${inCount(deleted, 'row')} deleted`);
     if (marked > 0) parts.push(`${inCount(marked, 'row')} marked`);
+    if (unmarked > 0) parts.push(`${inCount(unmarked, 'row')} unmarked`);
     if (missing > deleted + marked)
       parts.push(`${inCount(missing - deleted - marked, 'row')} missing and kept`);
     if (leftOut > 0) parts.push(`${inCount(leftOut, 'row')} left out`);

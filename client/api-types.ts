@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 dd3275683522820891678380c9b3435555e5ef2cb4b53b7fe57b50f0f1cfabb6.
+// The structure of the OpenAPI document has the SHA-256 64dcd092254afb78e8dc6c377e8585b50707db8a459ef4c8b6432b22b9ddeacc.
 
 export interface paths {
   '/healthz': {
@@ -2244,6 +2244,8 @@ export interface components {
           deleted?: number;
           /** @description Missing rows that were marked (`missing_rows=mark:…`). */
           marked?: number;
+          /** @description Marked rows that the upload has again. Absent: none. */
+          unmarked?: number;
           /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
           rows_left_out?: number;
           /** @description The first 100 problems of the rows that were left out. */
@@ -2436,6 +2438,8 @@ export interface components {
       deleted?: number;
       /** @description Missing rows that were marked (`missing_rows=mark:…`). */
       marked?: number;
+      /** @description Marked rows that the upload has again. Absent: none. */
+      unmarked?: number;
     };
     RowChange: {
       /**
@@ -2606,6 +2610,8 @@ export interface components {
         deleted?: number;
         /** @description Missing rows that were marked (`missing_rows=mark:…`). */
         marked?: number;
+        /** @description Marked rows that the upload has again. Absent: none. */
+        unmarked?: number;
         /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
         rows_left_out?: number;
         /** @description The first 100 problems of the rows that were left out. */
@@ -3071,6 +3077,8 @@ export interface components {
         deleted?: number;
         /** @description Missing rows that were marked (`missing_rows=mark:…`). */
         marked?: number;
+        /** @description Marked rows that the upload has again. Absent: none. */
+        unmarked?: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
         rows_left_out: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */

@@ -13,7 +13,7 @@ export function isCompared({ conflict_key: key = [], updated, skipped }: LoadRes
 
 /** Returns how many rows are new, changed, unchanged and missing in the file, each with its label. */
 export function differenceOf(load: LoadResult['load']): [string, number][] {
-  const { inserted, changed, unchanged, missing, deleted, marked } = load;
+  const { inserted, changed, unchanged, missing, deleted, marked, unmarked } = load;
   const counts: [string, number | undefined][] = [
     ['New', inserted],
     ['Changed', changed],
@@ -21,6 +21,7 @@ export function differenceOf(load: LoadResult['load']): [string, number][] {
     ['Missing', missing],
     ['Deleted', deleted],
     ['Marked', marked],
+    ['Unmarked', unmarked],
   ];
   return counts.flatMap(([label, count]) => (count === undefined ? [] : [[label, count]]));
 }

@@ -168,6 +168,7 @@ const conditions = {
   '22P02': 'invalid_text_representation',
   '23000': 'integrity_constraint_violation',
   '23502': 'not_null_violation',
+  '428C9': 'generated_always',
   '23503': 'foreign_key_violation',
   '23505': 'unique_violation',
   '23514': 'check_violation',

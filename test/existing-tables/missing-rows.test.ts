@@ -33,9 +33,9 @@ function send(table: string, data: unknown[], query: string, headers = {}): Prom
 async function counts(answer: Promise<TestAnswer>): Promise<Record<string, number | undefined>> {
   const { status, body } = await answer;
   assert.equal(status, 200, JSON.stringify(body));
-  const { rows, updated, skipped, missing, deleted, marked, rows_left_out } = body.load;
+  const { rows, updated, skipped, missing, deleted, marked, unmarked, rows_left_out } = body.load;
   return Object.fromEntries(
-    Object.entries({ rows, updated, skipped, missing, deleted, marked, rows_left_out }).filter(
+    Object.entries({ rows, updated, skipped, missing, deleted, marked, unmarked, rows_left_out }).filter(
       ([, value]) => value !== undefined && value !== 0,
     ),
   );
@@ -227,7 +227,7 @@ for (const [type, marked, unmarked] of [
           );
     assert.equal(isNow, true);
     assert.deepEqual(await counts(send(table, ids(1, 3), query)), { updated: 2 });
-    assert.deepEqual(await counts(send(table, ids(1, 2, 3), query)), { updated: 3 });
+    assert.deepEqual(await counts(send(table, ids(1, 2, 3), query)), { updated: 3, unmarked: 1 });
     const again = await service.rows(`SELECT gone::text AS gone FROM ${table} WHERE id = 2`);
     assert.deepEqual(again, [{ gone: unmarked === 'null' ? null : 'false' }]);
   });
@@ -522,6 +522,70 @@ test('a deleted row that returns because a trigger changes keys is refused', asy
   assert.match(detail, /a trigger of the table changes the key/);
   assert.deepEqual(await counts(send(table, [{ id: 'a' }], query)), { updated: 1, missing: 2, deleted: 1 });
   assert.deepEqual(await idsOf(table), ['a', 'c']);
+});
+
+for (const [key, columns, rows, data] of [
+  [
+    'the default of a column',
+    `k int, y int DEFAULT 2026, v text, note text DEFAULT '', PRIMARY KEY (k, y)`,
+    `SELECT n, 2026, 'v', 'note' FROM generate_series(1, 3) n`,
+    [
+      { k: 2, y: 2026, v: 'v' },
+      { k: 1, v: 'v' },
+    ],
+  ],
+  [
+    'NULL for a column that is absent',
+    `k int, y int, v text, note text, UNIQUE NULLS NOT DISTINCT (k, y)`,
+    `VALUES (1, NULL, 'v', 'note'), (2, 2, 'v', 'note')`,
+    [
+      { k: 2, y: 2, v: 'v' },
+      { k: 1, v: 'v' },
+    ],
+  ],
+] as const) {
+  test(`a deleted row that returns because its key gets ${key} is refused, and loses no other value`, async () => {
+    const table = await create(columns, rows);
+    for (const action of ['update', 'skip']) {
+      const path = `/table/${table}/upload/json?if_exists=append&on_conflict=${action}&missing_rows=delete&conflict_key=k,y`;
+      const refused = await service.post(`${path}${allowed}`, { data });
+      assert.match(assertProblem(refused, 422, 'invalid-parameter').detail, /lacks a part of its key/);
+    }
+    const kept = await service.rows(`SELECT count(*)::int AS count FROM ${table} WHERE note = 'note'`);
+    assert.ok(Number(kept[0]!.count) > 1);
+    const others = data.map((row, n) => (n === 0 ? row : { k: 7, v: 'v' }));
+    const path = `/table/${table}/upload/json?if_exists=append&on_conflict=update&missing_rows=delete&conflict_key=k,y`;
+    assert.equal((await service.post(`${path}${allowed}`, { data: others })).status, 200);
+    const left = await service.rows(`SELECT k FROM ${table} ORDER BY k`);
+    assert.deepEqual(left, [{ k: 2 }, { k: 7 }]);
+  });
+}
+
+test('a refused upload names the problems that only PostgreSQL finds, too', async () => {
+  const table = await create(
+    'id int PRIMARY KEY, n int CHECK (n <> 13), note text NOT NULL UNIQUE',
+    `VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 1, 'moves')`,
+  );
+  const data = [
+    { id: 4, n: 13, note: 'x' },
+    { id: 1, n: 'many', note: 'a' },
+    { id: 5, n: 1, note: null },
+    { id: 6, n: 1, note: 'moves' },
+  ];
+  const refused = await send(table, data, `&missing_rows=delete${allowed}`);
+  assert.equal(assertProblem(refused, 422, 'invalid-data').errors!.length, 3);
+  assert.deepEqual(await idsOf(table), [1, 2, 3]);
+});
+
+test('a row that returns is an event, also if nothing else has changed', async () => {
+  const table = await create('id int PRIMARY KEY, gone boolean', 'VALUES (1, true), (2, NULL)');
+  const path = `/table/${table}/upload/json?if_exists=append&on_conflict=skip&missing_rows=mark:gone`;
+  const answer = await service.post(path, { data: ids(1, 2) });
+  assert.deepEqual(await counts(Promise.resolve(answer)), { skipped: 2, unmarked: 1 });
+  const events = await service.rows(
+    `SELECT FROM tablewright_service.events WHERE event->>'type' = 'rows.loaded' AND event->'data'->>'load' = '${answer.body.load.id}'`,
+  );
+  assert.equal(events.length, 1);
 });
 
 test('the event and the record of the load have the numbers, and the scope is checked before the rows are stored', async () => {

@@ -199,11 +199,15 @@ async function decideMissing(
   const { options, problems } = load;
   const { missing: option } = options;
   if (option === undefined || staged.conflict === undefined) return undefined;
-  if (problems.count > 0 && !mayLeaveOut(load)) {
-    if (option.action === 'keep') return undefined;
-    problems.throwIfAny();
+  const isRefused = problems.count > 0 && !mayLeaveOut(load);
+  if (isRefused && option.action === 'keep') return undefined;
+  try {
+    return await removeMissingRows(client, { ...load, option, staged, copied });
+  } catch (error) {
+    // The problems of the rows come first. Without this error the rows are moved, to find all of their problems.
+    if (isRefused) problems.throwIfAny();
+    throw error;
   }
-  return removeMissingRows(client, { ...load, option, staged, copied });
 }
 
 /** Stages rows that were refused after they were copied straight. Returns undefined if this is not possible. */

@@ -46,6 +46,7 @@ export interface EventFacts {
     missing?: number | undefined;
     deleted?: number | undefined;
     marked?: number | undefined;
+    unmarked?: number | undefined;
     rows_left_out: number;
     widened?: WidenedColumn[];
   };

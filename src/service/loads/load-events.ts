@@ -7,7 +7,7 @@ import { type LoadedInto, type LoadSnapshot, tablesOf } from './load-record.ts';
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadedInto, result: LoadResult): EventFacts[] {
   const { tableChange, counts, updated, skipped, leftOut, widened } = result;
-  const { inserted, deleted = 0, marked = 0 } = counts;
+  const { inserted, deleted = 0, marked = 0, unmarked = 0 } = counts;
   const about = { schema, table, load: id, distribution: result.table.distribution };
   const numbers = {
     rows: inserted,
@@ -19,7 +19,7 @@ export function eventsOfCommit(id: string, { schema, table }: LoadedInto, result
   };
   return [
     ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),
-    ...(inserted + updated + deleted + marked === 0 && widened.length === 0
+    ...(inserted + updated + deleted + marked + unmarked === 0 && widened.length === 0
       ? []
       : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
   ];

@@ -139,7 +139,7 @@ function failingDefault({ defaultOf: { name }, error, row }: FailingDefault, pla
 
 /** Replaces PostgreSQL's message for a statement that would change a row twice, although the sent keys were different. */
 const sameInTheTable =
-  'two rows get the same key in the table, from the default of a column that they do not have or from a trigger; send every column of the key, with the values that the table stores';
+  'two rows get the same key in the table: PostgreSQL computes or fills in a column of the key, or a trigger changes it; send each key once, with the values that the table stores';
 
 /** Makes a problem with PostgreSQL's own message, if no query can check the rule (triggers, exclusion constraints, partitions, sizes). */
 function refusalProblem({ error, column: copyColumn, row, amongRows }: Refusal, places: CellPlaces): Problem {
@@ -163,6 +163,9 @@ function refusalProblem({ error, column: copyColumn, row, amongRows }: Refusal, 
 /** Returns PostgreSQL's message, or a message of the service if PostgreSQL's does not say what to do. */
 function messageOf(error: Error): string {
   if (isSecondUpdate(error)) return sameInTheTable;
+  // The INSERT may set the column (OVERRIDING SYSTEM VALUE), and ON CONFLICT may not.
+  if (conditionOf(error) === 'generated_always')
+    return `on_conflict=update cannot set a column that is GENERATED ALWAYS AS IDENTITY (${error.message}): leave the column out, or send it as the conflict_key`;
   const sizes = rowSizes(error);
   // An index of a table that is replaced has another name until the end of the load.
   if (sizes === undefined) return error.message.replace(/ for index "tablewright table [^"]*"/, '');

@@ -110,10 +110,16 @@ export function deleteMissingRows({ from }: Search): CallersStatement {
 }
 
 /** Returns one row `found`: whether another row of the table has the key of a missing row. */
-export function hasReturned({ from, key: { columns, equals } }: Search): CallersStatement {
+export function hasReturned({ from, key: { columns, equals, areNullsEqual } }: Search): CallersStatement {
+  const inTable = columnsOf('t', columns);
   const found = columns.map((_, index) => `m.key_${index}`);
-  const same = allEqual(columnsOf('t', columns), found, equals);
-  return qualified`SELECT EXISTS (SELECT FROM ${from} t JOIN ${missingTable} m ON ${same} AND NOT (${isAt('t', 'm')})) AS found`;
+  const isReturned = (same: string) =>
+    `EXISTS (SELECT FROM ${from} t JOIN ${missingTable} m ON ${same} AND NOT (${isAt('t', 'm')}))`;
+  const conditions = [isReturned(allEqual(inTable, found, equals))];
+  // PostgreSQL cannot hash a condition that also compares NULLs, so only rows with NULL are compared by it.
+  if (areNullsEqual)
+    conditions.push(isReturned(`${anyNull('t', columns)} AND (${allEqual(inTable, found, equals, true)})`));
+  return qualified`SELECT ${conditions.join(' OR ')} AS found`;
 }
 
 function isAt(row: string, missing: string): string {

@@ -35,7 +35,7 @@ import { refuseReferring } from './refuse-referring.ts';
 
 export interface MissingResult {
   /** The number of missing rows, and what happened to them. */
-  counts: { missing: number; deleted?: number; marked?: number };
+  counts: { missing: number; deleted?: number; marked?: number; unmarked?: number };
   /** The first of the missing rows. */
   changes: RowChange[];
   /** Call this after the rows were moved. @throws AppError `invalid-parameter` if a deleted row has returned */
@@ -65,7 +65,7 @@ export async function removeMissingRows(
 ): Promise<MissingResult | undefined> {
   const { option, target, staged } = load;
   const { action } = option;
-  if (target.isNew) return resultOf(action, 0, 0, []);
+  if (target.isNew) return resultOf(action, 0, { changed: 0, unmarked: 0 }, []);
   if (action !== 'keep') {
     refuseRepairedRows(load, action);
     refuseWithoutRows(load);
@@ -98,8 +98,8 @@ async function settle(
   await client.query(statements.analyzeMissingRows);
   if (action !== 'keep') await refuseTooMany(client, search, option, missing);
   const changes = missing === 0 ? [] : await readChanges(client, load, search, facts);
-  if (search.mark) await change(client, load, statements.unmarkRows(search, search.mark));
-  if (missing === 0 || action === 'keep') return resultOf(action, missing, 0, changes);
+  const unmarked = search.mark ? await change(client, load, statements.unmarkRows(search, search.mark)) : 0;
+  if (missing === 0 || action === 'keep') return resultOf(action, missing, { changed: 0, unmarked }, changes);
   if (action === 'delete') {
     if (facts.hasDeleteRules) throw wrongParameter('missing_rows', refusalOfRules);
     await refuseReferring(client, target.relation, search, option.areKeysShown);
@@ -109,20 +109,25 @@ async function settle(
     : statements.deleteMissingRows(search);
   const changed = await change(client, load, statement);
   if (changed < missing && facts.hasRowSecurity) throw hiddenByPolicies(action, missing - changed);
-  const mayReturn = target.changesRows && action === 'delete' && changed > 0;
+  const mayReturn = action === 'delete' && changed > 0 && (target.changesRows || lacksKeys(load, search));
   return {
-    ...resultOf(action, missing, changed, changes),
+    ...resultOf(action, missing, { changed, unmarked }, changes),
     ...(mayReturn && { afterMove: () => refuseReturned(client, search) }),
   };
 }
 
+/** Returns whether rows of the upload lack a column of the key. PostgreSQL fills it in, which may give the key of a missing row. */
+function lacksKeys({ staged: { columns, shapes } }: MissingLoad, { key }: statements.Search): boolean {
+  return shapesWith({ columns, shapes }, key.columns).length < shapes.all.length;
+}
+
 /**
- * Refuses the upload if a deleted row is in the table again: a trigger has changed the key of a new row, which should have updated the row.
+ * Refuses the upload if a deleted row is in the table again: its new row has another key than in the upload, and should have updated the row.
  */
 async function refuseReturned(client: ClientBase, search: statements.Search): Promise<void> {
   if (!(await isFound(client, statements.hasReturned(search)))) return;
   const detail =
-    'A row that missing_rows=delete has deleted returned with the rows of the upload, because a trigger of the table changes the key of new rows. Send the keys as the table stores them, or missing_rows=keep.';
+    'A row that missing_rows=delete has deleted returned with the rows of the upload: a row of the data lacks a part of its key, which PostgreSQL fills in, or a trigger of the table changes the key. Send the whole key in every row, as the table stores it (empty_cells=null sends empty cells as NULL), or missing_rows=keep.';
   throw wrongParameter('missing_rows', detail);
 }
 
@@ -136,11 +141,11 @@ const refusalOfRules =
 function resultOf(
   action: MissingRows['action'],
   missing: number,
-  changed: number,
+  { changed, unmarked }: { changed: number; unmarked: number },
   changes: RowChange[],
 ): MissingResult {
   const done = action === 'delete' ? { deleted: changed } : action === 'mark' ? { marked: changed } : {};
-  return { counts: { missing, ...done }, changes };
+  return { counts: { missing, ...done, ...(unmarked > 0 && { unmarked }) }, changes };
 }
 
 /** A file of repaired rows has only the rows that an earlier upload left out, so the rows of that upload would be missing. */
@@ -232,7 +237,7 @@ function markOf({ column: name }: MissingRows, columns: LoadColumn[]): statement
 }
 
 /** Returns the shapes of the rows that have all of the columns. */
-function shapesWith({ columns, shapes }: SentRows, names: readonly string[]): number[] {
+function shapesWith({ columns, shapes }: Omit<SentRows, 'table'>, names: readonly string[]): number[] {
   return [...shapes.all.keys()].filter((shape) => {
     const ofShape = shapes.all[shape]!.map((position) => columns[position]!.name);
     return names.every((name) => ofShape.includes(name));

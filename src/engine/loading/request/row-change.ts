@@ -13,6 +13,8 @@ export interface RowCounts {
   missing?: number | undefined;
   deleted?: number | undefined;
   marked?: number | undefined;
+  /** The number of marked rows that the upload has again; undefined: none. */
+  unmarked?: number | undefined;
 }
 
 export interface RowChange {

@@ -25,6 +25,7 @@ export interface AuditedChange {
   missing?: number | undefined;
   deleted?: number | undefined;
   marked?: number | undefined;
+  unmarked?: number | undefined;
   leftOut?: number;
   /** The tables of a load of several tables. `change` and the numbers are then those of all of them. */
   tables?: { schema: string; table: string; change: TableChange; rows: number }[];

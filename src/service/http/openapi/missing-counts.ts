@@ -7,4 +7,5 @@ export const missingCounts = {
   ),
   deleted: optionalInteger('Missing rows that were deleted (`missing_rows=delete`).'),
   marked: optionalInteger('Missing rows that were marked (`missing_rows=mark:…`).'),
+  unmarked: optionalInteger('Marked rows that the upload has again. Absent: none.'),
 };

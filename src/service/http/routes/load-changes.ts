@@ -126,8 +126,8 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
 /** Returns the counts in the order of the documentation, which `jsonb` does not keep. */
 function shownCounts(counts: RowCounts | null | undefined): RowCounts | null {
   if (!counts) return null;
-  const { inserted, changed, unchanged, missing, deleted, marked } = counts;
-  return { inserted, changed, unchanged, missing, deleted, marked };
+  const { inserted, changed, unchanged, missing, deleted, marked, unmarked } = counts;
+  return { inserted, changed, unchanged, missing, deleted, marked, unmarked };
 }
 
 async function* noLists(): AsyncGenerator<RowChange[]> {}
