@@ -106,8 +106,8 @@ suite('faults of an external database', { concurrency: true }, () => {
     }, async (context) => {
       context.diagnostic(`SOAK_SEED=${seed}`);
       const log = (line: string) => context.diagnostic(line);
-      const faults = 3 * kinds.length;
-      const figures = await runSoak({ seed, operations: 15 * faults, faults, clients: 5, way, kinds, log });
+      const options = { operations: 15 * kinds.length, faults: kinds.length, clients: 5, kinds, log };
+      const figures = await runSoak({ seed, way, ...options });
       assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
       assert.equal(Object.keys(figures.faults).length, kinds.length);
       assert.ok(figures.acknowledged > 0 && figures.failed + figures.unanswered > 0, JSON.stringify(figures));

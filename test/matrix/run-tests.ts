@@ -74,7 +74,7 @@ async function runGroups(
     ],
     {
       cwd: root,
-      env: { ...inherited, TEST_CASES: 'all', ...environment },
+      env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );

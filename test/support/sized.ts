@@ -2,7 +2,7 @@
 
 const isWhole = process.env.TEST_SIZE === 'whole';
 
-/** Runs with other servers (`test/matrix/run-tests.ts`) set this variable: they try all types, in small sizes. */
+/** The run with the oldest PostgreSQL (`test/matrix/servers.matrix.ts`) sets this variable: it tries all types, in small sizes. */
 const hasAllCases = isWhole || process.env.TEST_CASES === 'all';
 
 export function sized(small: number, whole: number): number {
