@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { untilWaitsForLock } from '../support/locks.ts';
+import { planForm } from '../support/plan-form.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
 
@@ -42,6 +43,35 @@ async function connect(): Promise<pg.Client> {
   await client.query(`SET lock_timeout = ${readerTimeoutMs}`);
   return client;
 }
+
+test('a plan that waits for a table keeps no other one locked against readers', async () => {
+  for (const mode of ['replace', 'truncate']) {
+    const [free, read] = [`a_${nextTable()}`, nextTable()];
+    for (const table of [free, read]) await service.rows(`CREATE TABLE ${table} AS SELECT 1 AS id`);
+    const [long, short] = await Promise.all([connect(), connect()]);
+    try {
+      await long.query(`BEGIN; SELECT * FROM ${read}`);
+      const tables = [free, read].map((table) => ({ table, file: 'rows', if_exists: mode }));
+      let isAnswered = false;
+      const answer = service
+        .request('POST', '/api/v1/loads', { body: planForm({ tables }, { rows: 'id\n2\n' }) })
+        .finally(() => {
+          isAnswered = true;
+        });
+      for (let reading = 0; reading < readings; reading += 1) {
+        await untilWaitsForLock(service.database);
+        assert.deepEqual((await short.query(`SELECT * FROM ${free}`)).rows, [{ id: 1 }]);
+      }
+      assert.ok(!isAnswered, 'the plan did not wait for the long reader');
+      await long.query('COMMIT');
+      const { status, body } = await answer;
+      assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
+      assert.equal((await short.query(`SELECT id FROM ${free}`)).rows.length, 1);
+    } finally {
+      await Promise.all([long.end(), short.end()]);
+    }
+  }
+});
 
 suite('a change that waits for a long reader', () => {
   for (const [name, change] of Object.entries(changes)) {

@@ -17,18 +17,18 @@ export interface LockOptions {
   signal: AbortSignal;
 }
 
-/** Runs statements that lock a table. Other sessions that use the table never wait long for them. */
+/** Runs statements that lock tables. Other sessions that use the table never wait long for them. */
 export class LockTries {
   readonly #client: ClientBase;
-  readonly #relation: string;
+  readonly #relations: readonly string[];
   readonly #options: LockOptions;
   readonly #startedAt = performance.now();
   #hasInsisted = false;
 
-  /** @param relation quoted */
-  constructor(client: ClientBase, relation: string, options: LockOptions) {
+  /** @param relations quoted */
+  constructor(client: ClientBase, relations: readonly string[], options: LockOptions) {
     this.#client = client;
-    this.#relation = relation;
+    this.#relations = relations;
     this.#options = options;
   }
 
@@ -63,25 +63,25 @@ export class LockTries {
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
     if (this.#hasInsisted || elapsedMs < vacuumWaitMs) return lockTryMs;
-    const waitMs = await maintenanceWaitMs(this.#client, this.#relation);
+    const waitMs = await maintenanceWaitMs(this.#client, this.#relations);
     this.#hasInsisted = waitMs > 0;
     return lockTryMs + waitMs;
   }
 }
 
 /**
- * Returns how long an attempt must wait until PostgreSQL cancels an automatic VACUUM or ANALYZE of the table, which may otherwise take
+ * Returns how long an attempt must wait until PostgreSQL cancels an automatic VACUUM or ANALYZE of one of the tables, which may otherwise take
  * hours. PostgreSQL cancels it for a session that has waited for `deadlock_timeout`, and never for shorter attempts. 0: none runs.
  */
-async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<number> {
-  const { rows } = await client.query<{ wait: number }>(maintenanceWait, [relation]);
+async function maintenanceWaitMs(client: ClientBase, relations: readonly string[]): Promise<number> {
+  const { rows } = await client.query<{ wait: number }>(maintenanceWait, [relations]);
   return rows[0]!.wait;
 }
 
-/** Returns `deadlock_timeout` if another session has the lock of VACUUM and ANALYZE (SHARE UPDATE EXCLUSIVE) on the table, and otherwise 0. Not every role may see what that session does. */
+/** Returns `deadlock_timeout` if another session has the lock of VACUUM and ANALYZE (SHARE UPDATE EXCLUSIVE) on one of the tables, and otherwise 0. Not every role may see what that session does. */
 const maintenanceWait = `
 SELECT coalesce((
   SELECT s.setting::int FROM pg_settings s WHERE s.name = 'deadlock_timeout' AND EXISTS (
     SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-    WHERE d.datname = current_database() AND l.relation = to_regclass($1) AND l.granted
+    WHERE d.datname = current_database() AND l.relation IN (SELECT to_regclass(name) FROM unnest($1::text[]) name) AND l.granted
       AND l.mode = 'ShareUpdateExclusiveLock' AND l.pid <> pg_backend_pid())), 0) AS wait`;

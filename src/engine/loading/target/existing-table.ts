@@ -138,9 +138,9 @@ export async function lockAtOnce(
   mayAddColumns: boolean,
 ): Promise<void> {
   if (widening !== undefined && !truncate)
-    await lockInTries(client, relation, 'ACCESS EXCLUSIVE', widening.lock);
+    await lockInTries(client, [relation], 'ACCESS EXCLUSIVE', widening.lock);
   else if (againstWriters !== undefined && !mayAddColumns)
-    await lockInTries(client, relation, 'SHARE ROW EXCLUSIVE', againstWriters);
+    await lockInTries(client, [relation], 'SHARE ROW EXCLUSIVE', againstWriters);
   else await lock(client, await lockingStatement(client, relation, truncate, mayAddColumns));
 }
 
@@ -177,16 +177,23 @@ async function lock(client: ClientBase, statement: CallersStatement): Promise<vo
   }
 }
 
-/** Takes a lock in short attempts, because all writers, and with the strongest lock all readers, wait for an attempt. The later statements have the usual time limit for locks. */
-async function lockInTries(
+/**
+ * Takes a lock of all tables or of none, in short attempts, because all writers, and with the strongest lock all readers, wait for an attempt. The later
+ * statements have the usual time limit for locks.
+ *
+ * @param relations quoted
+ * @throws AppError `write-conflict` if another session has dropped a table meanwhile; the errors of `LockTries`
+ */
+export async function lockInTries(
   client: ClientBase,
-  relation: string,
+  relations: readonly string[],
   mode: LockMode,
   options: LockOptions,
 ): Promise<void> {
-  const statements = apartInCallersPath(lockTable(relation, mode));
+  if (relations.length === 0) return;
+  const statements = apartInCallersPath(...relations.map((relation) => lockTable(relation, mode)));
   try {
-    await new LockTries(client, relation, options).run((first) =>
+    await new LockTries(client, relations, options).run((first) =>
       pipeline(client, [...first, ...statements]),
     );
   } catch (error) {

@@ -23,7 +23,7 @@ import { asLate, fillTable, inNotations } from '../load-table.ts';
 import { addsRows, type LoadContext, type LoadObserver, type LoadResult } from '../request/load-request.ts';
 import { inferWhereNeeded } from '../target/infer-definition.ts';
 import { findTable } from '../target/open-target.ts';
-import { emptyTables, lockTables } from './lock-tables.ts';
+import { emptyTables, lockExclusively, lockTables } from './lock-tables.ts';
 import { inOrderOfReferences } from './order-of-references.ts';
 import type { Part, PlannedTable } from './part.ts';
 import { errorOfTables, isOfOneTable, namingLaterTables, namingTable } from './problems-of-tables.ts';
@@ -119,12 +119,7 @@ async function loadWithin(
       throw limitExceeded('The tables of the plan have too many columns together', maxColumns, 'columns');
   });
   throwIfAny(parts);
-  const lost = new Map<Part, Warning[]>();
-  for (const part of byName) {
-    const target = part.loaded!.target;
-    if (target.isNew && target.replaces)
-      lost.set(part, await namingTable(part, signal, () => swapWithin(client, target, part.context)));
-  }
+  const lost = await swapReplaced(client, byName, signal);
   await forEachChecked(byName, signal, (part) => addWithheld(client, part));
   throwIfAny(parts);
   const loaded: LoadedTable[] = [];
@@ -182,6 +177,23 @@ async function loadPart(client: ClientBase, part: Part, parts: Part[]): Promise<
       throw isExisting ? namingLaterTables(error, later) : error;
     }),
   );
+}
+
+/** Replaces the old tables by the new ones. Returns a warning for each object that a new table does not have. */
+async function swapReplaced(
+  client: ClientBase,
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<Map<Part, Warning[]>> {
+  const lost = new Map<Part, Warning[]>();
+  const replaced = parts.filter(({ loaded }) => loaded!.target.replaces);
+  await lockExclusively(client, replaced, signal);
+  for (const part of replaced) {
+    const target = part.loaded!.target;
+    if (target.isNew)
+      lost.set(part, await namingTable(part, signal, () => swapWithin(client, target, part.context)));
+  }
+  return lost;
 }
 
 function hasFailed({ error }: Part): boolean {

@@ -6,10 +6,11 @@ import { admitBelow } from '../../tables/catalog/partitions.ts';
 import { findRelation, lockTableName } from '../../tables/catalog/relations.ts';
 import { isTable } from '../../tables/describe-table.ts';
 import { truncateTables } from '../../tables/loading/load-statements.ts';
+import type { LockOptions } from '../../tables/lock-tries.ts';
 import type { ExistingObject } from '../../tables/prepared-table.ts';
 import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
-import { addsRows, changesMissingRows } from '../request/load-request.ts';
-import { lockAtOnce, readKind } from '../target/existing-table.ts';
+import { addsRows, changesMissingRows, type LoadContext, type LoadRequest } from '../request/load-request.ts';
+import { lockAtOnce, lockInTries, readKind } from '../target/existing-table.ts';
 import type { Part } from './part.ts';
 import { namingTable } from './problems-of-tables.ts';
 
@@ -29,19 +30,39 @@ export async function lockTables(
     const { schema, name, request, context } = part;
     const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
     part.isExisting = addsRows(request) && isTable(rows[0]?.kind ?? '');
-    if (!part.isExisting) continue;
-    const lock = { lockTimeoutMs: context.transaction.lockTimeoutMs ?? 0, signal };
-    const mode = {
-      truncate: false,
-      widening: undefined,
-      againstWriters: changesMissingRows(request) ? lock : undefined,
-    };
-    const isExclusive =
-      request.ifExists === 'truncate' || request.extraColumns === 'add' || request.provenance !== undefined;
-    await namingTable(part, signal, () =>
-      lockAtOnce(client, quoteQualified(schema, name), mode, isExclusive),
-    );
+    if (!part.isExisting || isExclusive(request)) continue;
+    const againstWriters = changesMissingRows(request) ? lockOptions(context, signal) : undefined;
+    const mode = { truncate: false, widening: undefined, againstWriters };
+    await namingTable(part, signal, () => lockAtOnce(client, quoteQualified(schema, name), mode, false));
   }
+  await lockExclusively(
+    client,
+    parts.filter(({ isExisting, request }) => isExisting && isExclusive(request)),
+    signal,
+  );
+}
+
+function isExclusive({ ifExists, extraColumns, provenance }: LoadRequest): boolean {
+  return ifExists === 'truncate' || extraColumns === 'add' || provenance !== undefined;
+}
+
+/**
+ * Locks existing tables against readers, too: all of them at once, so that no reader of one table waits while another one stays locked.
+ *
+ * @throws the errors of `lockInTries`
+ */
+export async function lockExclusively(
+  client: ClientBase,
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<void> {
+  const relations = parts.map(({ schema, name }) => quoteQualified(schema, name));
+  if (parts[0])
+    await lockInTries(client, relations, 'ACCESS EXCLUSIVE', lockOptions(parts[0].context, signal));
+}
+
+function lockOptions({ transaction }: LoadContext, signal: AbortSignal): LockOptions {
+  return { lockTimeoutMs: transaction.lockTimeoutMs ?? 0, signal };
 }
 
 /**

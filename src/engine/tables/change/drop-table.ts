@@ -58,7 +58,7 @@ export async function dropTable(
       try {
         if (requireMatch !== undefined)
           await lockAndMatch(client, { schema, name, extraFunctions }, requireMatch, lock);
-        await new LockTries(client, relation, lock).run((first) =>
+        await new LockTries(client, [relation], lock).run((first) =>
           endAtOnce([...first, ...statements], isCitus),
         );
       } catch (error) {

@@ -37,7 +37,7 @@ export async function lockAndMatch(
   lock: LockOptions,
 ): Promise<void> {
   const relation = quoteQualified(schema, name);
-  await new LockTries(client, relation, lock).run((first) =>
+  await new LockTries(client, [relation], lock).run((first) =>
     pipeline(client, [...first, `LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`]),
   );
   requireMatch(await describeTable(client, schema, name, extraFunctions));

@@ -60,7 +60,7 @@ export async function renameTable(
       try {
         if (requireMatch !== undefined)
           await lockAndMatch(client, { schema, name, extraFunctions }, requireMatch, lock);
-        await new LockTries(client, relation, lock).run((first) =>
+        await new LockTries(client, [relation], lock).run((first) =>
           pipeline(client, [...first, ...statements]),
         );
       } catch (error) {

@@ -42,7 +42,7 @@ export class TableSwap {
     this.#replacement = replacement;
     const { schema, name } = replacement.table;
     this.#relation = quoteQualified(schema, name);
-    this.#lock = new LockTries(client, this.#relation, options);
+    this.#lock = new LockTries(client, [this.#relation], options);
   }
 
   /**

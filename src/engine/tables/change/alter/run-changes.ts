@@ -127,7 +127,7 @@ class Run {
   #underLock<Result>(work: () => Promise<Result>): Promise<Result> {
     const weights = this.#changes.map(({ lock }) => locks.indexOf(lock));
     const lock = `LOCK TABLE ${this.#relation} IN ${locks[Math.max(...weights)]} MODE`;
-    return new LockTries(this.#client, this.#relation, this.#options).run(async (first) => {
+    return new LockTries(this.#client, [this.#relation], this.#options).run(async (first) => {
       const { schema, name } = this.#options;
       const results = await pipeline(this.#client, [...first, lock, describeRelation(schema, name)]);
       this.#lockedAt = performance.now();
