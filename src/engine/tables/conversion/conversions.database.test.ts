@@ -110,14 +110,10 @@ const isBetween = (text: string, bits: bigint) => {
   return value >= -(2n ** (bits - 1n)) && value < 2n ** (bits - 1n);
 };
 const isInteger = (text: string, bits: bigint) => isWhole(text) && isBetween(text, bits);
-/** The shortest decimal that only this `real` is the nearest one to. */
-const asReal = (number: number) => {
-  const real = Math.fround(number);
-  for (let precision = 1; ; precision++) {
-    const text = real.toPrecision(precision);
-    if (precision === 9 || Math.fround(Number(text)) === real) return text;
-  }
-};
+/** A `real` keeps each decimal of up to 6 digits, and its text has at most 9. */
+const significant = (text: string) => decimal(text).replace(/^-/, '').split('e')[0]!.length;
+const isInRangeOfReal = (text: string) =>
+  Number(text) === 0 || (Math.abs(Number(text)) > 1.41e-45 && Math.abs(Number(text)) < 3.4028235e38);
 const isPlainNumber = (text: string) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) && !/^-0(\.0+)?$/.test(text);
 const isDay = (text: string) => {
   const date = new Date(`${text}T00:00:00Z`);
@@ -380,8 +376,9 @@ const pairs: Pair[] = [
   {
     from: 'double precision',
     to: 'real',
-    values: double,
-    isExact: (x) => isSpecial(x) || Number(asReal(Number(x))) === Number(x),
+    // It depends on the number whether a `real` keeps 7 to 9 digits.
+    values: double.filter((x) => isSpecial(x) || significant(x) < 7 || significant(x) > 9),
+    isExact: (x) => isSpecial(x) || (significant(x) < 7 && isInRangeOfReal(x)),
   },
   {
     from: 'real',
