@@ -579,6 +579,20 @@ suite('what stands in the way', () => {
     assert.equal(await typeOf(`${table}_1`, 'b'), 'numeric');
   });
 
+  test('a foreign key of or to a partitioned table is named once', async () => {
+    const [parent, table] = [nextTable(), nextTable()];
+    const partition = (name: string) => `CREATE TABLE ${name}_1 PARTITION OF ${name} DEFAULT`;
+    await service.rows(`CREATE TABLE ${parent} (a integer, b integer, PRIMARY KEY (a, b)) PARTITION BY LIST (b); ${partition(parent)};
+      CREATE TABLE ${table} (a integer, b integer, c integer, FOREIGN KEY (a, b) REFERENCES ${parent}) PARTITION BY LIST (c); ${partition(table)}`);
+    for (const widened of [parent, table]) {
+      const { errors } = assertProblem(await send(widened, [{ a: 1.5, b: 1 }]), 409, 'dependent-objects');
+      assert.deepEqual(
+        errors.map(({ value }) => value),
+        [`constraint ${table}_a_b_fkey on table ${table}`],
+      );
+    }
+  });
+
   test('keys, indexes, checks of integers and defaults are made anew', async () => {
     const table = await create(`a integer PRIMARY KEY DEFAULT 7 CHECK (a > 0), b varchar(3) COLLATE "C"`);
     await service.rows(`CREATE INDEX ON ${table} (lower(b))`);

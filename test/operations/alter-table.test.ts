@@ -45,6 +45,12 @@ async function newTable(): Promise<string> {
   return name;
 }
 
+/** SQL that creates the two partitions of a table. */
+const halvesOf = (name: string) =>
+  [0, 1]
+    .map((n) => `CREATE TABLE ${name}_${n} PARTITION OF ${name} FOR VALUES WITH (MODULUS 2, REMAINDER ${n})`)
+    .join('; ');
+
 suite('Alter Table', () => {
   test('PostgreSQL writes the rows once for all new columns', async (t) => {
     const { adminUrl } = service.database;
@@ -939,6 +945,71 @@ suite('Alter Table', () => {
         assertProblem(await put(table, change, all), 422, 'invalid-definition').errors[0]?.code,
         'not-supported',
       );
+  });
+
+  test('a foreign key to a partitioned table is one key, without those that PostgreSQL adds for partitions', async () => {
+    const parent = nextTable();
+    const name = nextTable();
+    await sql(`CREATE TABLE ${parent} (id int PRIMARY KEY) PARTITION BY HASH (id); ${halvesOf(parent)}; INSERT INTO ${parent} VALUES (1);
+      CREATE TABLE ${name} (id int PRIMARY KEY, p int); INSERT INTO ${name} VALUES (1, 1), (2, 2)`);
+    const key = { name: '', column: 'p', reference_table: parent, reference_column: 'id' };
+    const added = { columns: [{ name: 'id' }, { name: 'p' }], constraints: { foreign_keys: [key] } };
+    const { errors } = assertProblem(await put(name, added), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ key, value }) => [key, value]),
+      [[{ id: '2' }, '2']],
+    );
+    await sql(`INSERT INTO ${parent} VALUES (2)`);
+    for (const query of ['?dry_run=true', ''])
+      assert.equal((await put(name, added, query)).body.changes?.length, 1);
+    const table = await describe(name);
+    assert.deepEqual(
+      table.constraints.foreign_keys.map(({ name }: Record<string, unknown>) => name),
+      [`${name}_p_fkey`],
+    );
+    for (const again of [table, added]) assert.deepEqual((await put(name, again)).body.changes, []);
+    const answer = await service.post(`/table/${name}?if_not_exists=true`, { table });
+    assert.deepEqual([answer.status, answer.body.differences], [200, []]);
+    const { columns, constraints } = table;
+    const copy = { columns, constraints: { foreign_keys: constraints.foreign_keys } };
+    const created = await service.post(`/table/${name}_new`, { table: copy });
+    assert.deepEqual(created.body.table.constraints.foreign_keys, constraints.foreign_keys);
+    const upload = `/table/${name}/upload/json?if_exists=replace`;
+    const replaced = await service.post(upload, { table, data: [{ id: 3, p: 2 }] });
+    assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
+    assert.deepEqual(replaced.body.table.constraints, table.constraints);
+    const without = { ...table, constraints: { ...table.constraints, foreign_keys: [] } };
+    const { body } = await service.post(upload, { table: without, data: [] });
+    const lost = body.load.warnings.map(({ detail }: Record<string, string>) => detail);
+    assert.equal(lost.join().match(/_p_fkey/g)?.length, 1, lost.join());
+  });
+
+  test('a partitioned table that refers to itself has one key, which can be dropped with the key that it refers to', async () => {
+    const name = nextTable();
+    await sql(
+      `CREATE TABLE ${name} (id int PRIMARY KEY, p int CONSTRAINT own REFERENCES ${name}) PARTITION BY HASH (id); ${halvesOf(name)}`,
+    );
+    const { constraints } = await describe(name);
+    assert.deepEqual(
+      constraints.foreign_keys.map(({ name }: Record<string, unknown>) => name),
+      ['own'],
+    );
+    const primary_key = { name: '', columns: [] };
+    const { errors } = assertProblem(
+      await put(name, { constraints: { primary_key } }, all),
+      409,
+      'dependent-objects',
+    );
+    assert.deepEqual(
+      errors.map(({ value }) => value),
+      [`constraint own on table ${name}`],
+    );
+    const { status, body } = await put(name, { constraints: { primary_key, foreign_keys: [] } }, all);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(
+      body.changes.map(({ change }: Record<string, unknown>) => change),
+      ['drop-constraint', 'drop-constraint'],
+    );
   });
 
   test('waits for a session that uses the table, lets readers pass, and sees what that session has changed', async () => {

@@ -113,6 +113,39 @@ suite('Drop Table', () => {
     assert.deepEqual(await relations(name), []);
   });
 
+  test('a foreign key over partitions is named once, and always as the key that can be dropped', async () => {
+    const name = nextTable();
+    const partitions = (table: string) => `CREATE TABLE ${table}_1 PARTITION OF ${table} FOR VALUES IN (1);
+      CREATE TABLE ${table}_2 PARTITION OF ${table} FOR VALUES IN (2)`;
+    await sql(`CREATE TABLE ${name} (a int PRIMARY KEY) PARTITION BY LIST (a); ${partitions(name)};
+      CREATE TABLE ${name}_child (a int CONSTRAINT up REFERENCES ${name}, b int) PARTITION BY LIST (b); ${partitions(`${name}_child`)}`);
+    const upload = (table: string) =>
+      service.post(`/table/${table}/upload/json?if_exists=truncate`, { data: [{ a: 1 }] });
+    const expected = [`constraint up on table ${name}_child`];
+    for (const refused of [
+      await drop(name),
+      await drop(`${name}_1`),
+      await upload(name),
+      await upload(`${name}_1`),
+    ]) {
+      const { errors } = assertProblem(refused, 409, 'dependent-objects');
+      assert.deepEqual(
+        errors.map(({ value }) => value),
+        expected,
+      );
+    }
+    await sql(
+      `ALTER TABLE ${name}_child DROP CONSTRAINT up; ALTER TABLE ${name}_child ADD CONSTRAINT up FOREIGN KEY (a) REFERENCES ${name}_1`,
+    );
+    const { errors } = assertProblem(await upload(name), 409, 'dependent-objects');
+    assert.deepEqual(
+      errors.map(({ value }) => value),
+      expected,
+    );
+    await sql(`DROP TABLE ${name}_child`);
+    assert.equal((await drop(name)).status, 204);
+  });
+
   test('a partition in a schema that the token may not use keeps its table', async () => {
     const name = nextTable();
     await sql(`CREATE TABLE ${name} (a int) PARTITION BY LIST (a);

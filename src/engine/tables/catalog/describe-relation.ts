@@ -8,6 +8,7 @@ import { type IndexFacts, indexFacts } from '../indexes/describe-indexes.ts';
 import { type NumberingFacts, numberingFacts } from '../numbering.ts';
 import { type TypeFacts, usedTypes } from '../types/describe-types.ts';
 import { hasShortTrees } from './expressions.ts';
+import { isWholeKey } from './keys-of-partitions.ts';
 import { ownCode, qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
 
@@ -143,7 +144,7 @@ const constraintFacts = `
     'columns', k.conkey, ${optionFacts},
     'reference', ${referenceFacts})
     ORDER BY ${orderOfConstraints})
-  FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
+  FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND ${isWholeKey('k')}`;
 
 /**
  * Returns a query that describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The schema `pg_temp` is the
@@ -208,7 +209,7 @@ SELECT json_build_object(
   'constraints', (
     SELECT json_agg(json_build_object('name', k.conname, 'kind', k.contype, 'definition', NULL, 'columns', k.conkey, ${optionFacts},
       'reference', ${hasReferences ? referenceFacts : 'NULL'}) ORDER BY ${orderOfConstraints})
-    FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f')),
+    FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f')${hasReferences ? ` AND ${isWholeKey('k')}` : ''}),
   'indexes', NULL)
 FROM pg_class c WHERE c.relname = $2 AND c.relnamespace = (SELECT n.oid FROM pg_namespace n WHERE n.nspname = $1))`),
     values: [schema, name],

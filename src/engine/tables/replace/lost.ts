@@ -2,6 +2,7 @@
 import { isShortExpression } from '../../../postgres/expression-trees.ts';
 import { readRowsInCallersPath } from '../../../postgres/search-path.ts';
 import type { Statement } from '../../../postgres/sql.ts';
+import { isWholeKey } from '../catalog/keys-of-partitions.ts';
 import { ownedSequences } from './inheritance.ts';
 
 /**
@@ -45,7 +46,7 @@ const lostObjects = [
   WHERE NOT EXISTS (SELECT FROM new JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped)`,
   `SELECT 1, pg_describe_object('pg_constraint'::regclass, c.oid, 0)
   FROM pg_constraint c JOIN old ON c.conrelid = old.oid
-  WHERE c.contype IN ('p', 'u', 'f', 'c', 'x') AND NOT ${hasConstraint}`,
+  WHERE c.contype IN ('p', 'u', 'f', 'c', 'x') AND ${isWholeKey('c')} AND NOT ${hasConstraint}`,
   `SELECT 2, pg_describe_object('pg_class'::regclass, i.indexrelid, 0)
   FROM pg_index i JOIN old ON i.indrelid = old.oid
   WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = old.oid AND c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))

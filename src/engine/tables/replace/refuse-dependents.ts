@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../../../core/errors.ts';
 import { readRowsInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
+import { describeDependent, wholeConstraint } from '../catalog/keys-of-partitions.ts';
 
 /**
  * Refuses to replace a table on which other objects depend.
@@ -107,7 +108,7 @@ const dependentsOfDrop = `
     (SELECT format('the default of column %I in the new definition', n.attname)
      FROM pg_attrdef a JOIN pg_attribute n ON n.attrelid = a.adrelid AND n.attnum = a.adnum
      WHERE d.classid = 'pg_attrdef'::regclass AND a.oid = d.objid AND a.adrelid = to_regclass($2)),
-    pg_describe_object(d.classid, d.objid, d.objsubid)) AS dependent
+    ${describeDependent('d')}) AS dependent
   FROM pg_depend d JOIN target t
     ON (d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM dropped))
     OR (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.reltype, t.typarray))
@@ -176,10 +177,10 @@ const memberships = findDependents('c.oid = to_regclass($1)', [
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'`,
 ]);
 
-/** The foreign keys of other tables. The partitions of a table are emptied with it, so their foreign keys that refer to it are left out. */
+/** The foreign keys of other tables. The partitions of a table are emptied with it, so keys that refer to them count, and their own keys do not. */
 const references = readRowsInCallersPath(`
-SELECT dependent FROM pg_constraint, pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent
-WHERE dependent IS NOT NULL AND confrelid = to_regclass($1) AND contype = 'f'
-  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1)))
+WITH target AS (SELECT to_regclass($1)::oid AS oid UNION SELECT relid FROM pg_partition_tree(to_regclass($1)))
+SELECT DISTINCT dependent FROM pg_constraint k, pg_describe_object('pg_constraint'::regclass, ${wholeConstraint('k.oid')}, 0) AS dependent
+WHERE dependent IS NOT NULL AND confrelid IN (SELECT oid FROM target) AND contype = 'f' AND conrelid NOT IN (SELECT oid FROM target)
   AND NOT EXISTS (SELECT FROM unnest($2::text[]) e(relation) WHERE conrelid = to_regclass(e.relation)
     OR conrelid IN (SELECT relid FROM pg_partition_tree(to_regclass(e.relation)))) ORDER BY 1`);

@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import type { Widening } from '../../../encoding/widening/misfits.ts';
 import { readRowsInCallersPath } from '../../../postgres/search-path.ts';
+import { describeDependent } from '../catalog/keys-of-partitions.ts';
 import { type Dependent, dependentObjects } from '../replace/refuse-dependents.ts';
 
 /**
@@ -56,7 +57,7 @@ SELECT DISTINCT dependent FROM (
       WHEN (f.adrelid, f.adnum) <> (w.attrelid, w.attnum) THEN format('the generated column %I', (
         SELECT g.attname FROM pg_attribute g WHERE g.attrelid = f.adrelid AND g.attnum = f.adnum))
       WHEN d.objid = w.attrelid THEN 'its partition key'
-      ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END AS dependent
+      ELSE ${describeDependent('d')} END AS dependent
   FROM pg_depend d
   JOIN wide w ON d.refclassid = 'pg_class'::regclass AND d.refobjid = w.attrelid AND d.refobjsubid = w.attnum
   LEFT JOIN pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid

@@ -6,6 +6,7 @@ import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { apartInCallersPath, readRowsInCallersPath } from '../../../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../../../../postgres/sql.ts';
 import { asLackOfTemporary } from '../../../../postgres/temporary-privilege.ts';
+import { describeDependent, wholeConstraint } from '../../catalog/keys-of-partitions.ts';
 import type { TableDescription } from '../../definition.ts';
 import { readTable, toDescription } from '../../describe-table.ts';
 import { goneMeanwhile } from '../found-table.ts';
@@ -103,9 +104,9 @@ SELECT DISTINCT dependent FROM (
     (SELECT pg_describe_object('pg_class'::regclass, a.attrelid, a.attnum) FROM pg_attrdef f
      JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum
      WHERE n.classid = 'pg_attrdef'::regclass AND f.oid = n.objid AND a.attgenerated <> ''),
-    pg_describe_object(n.classid, n.objid, n.objsubid)) AS dependent
+    ${describeDependent('n')}) AS dependent
   FROM needed n, t
-  WHERE NOT (n.classid = 'pg_constraint'::regclass AND n.objid IN (SELECT oid FROM rules))
+  WHERE NOT (n.classid = 'pg_constraint'::regclass AND ${wholeConstraint('n.objid')} IN (SELECT oid FROM rules))
     AND NOT (n.classid = 'pg_attrdef'::regclass AND EXISTS (
       SELECT FROM pg_attrdef f WHERE f.oid = n.objid AND f.adrelid = t.oid AND f.adnum IN (SELECT attnum FROM dropped)))) found
 WHERE dependent IS NOT NULL ORDER BY 1`);

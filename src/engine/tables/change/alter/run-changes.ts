@@ -16,6 +16,7 @@ import {
 } from '../../../../postgres/sqlstate.ts';
 import { admitAdded, admitConverted, admitTypes } from '../../added-bytes.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
+import { isWholeKey } from '../../catalog/keys-of-partitions.ts';
 import type { Conversion } from '../../conversion/conversion.ts';
 import { readCastFacts } from '../../conversion/conversion-facts.ts';
 import { type CountedLoss, findUnconvertible } from '../../conversion/find-unconvertible.ts';
@@ -298,7 +299,7 @@ class Run {
 
   async #lastConstraint(): Promise<string> {
     const { rows } = await this.#client.query<{ name: string }>(
-      'SELECT conname AS name FROM pg_constraint WHERE conrelid = to_regclass($1) AND NOT convalidated ORDER BY oid DESC LIMIT 1',
+      `SELECT conname AS name FROM pg_constraint k WHERE conrelid = to_regclass($1) AND NOT convalidated AND ${isWholeKey('k')} ORDER BY oid DESC LIMIT 1`,
       [this.#relation],
     );
     return rows[0]!.name;
