@@ -455,6 +455,20 @@ test('rows of partitions are missing, and rows of tables that inherit are not', 
   assert.deepEqual(await idsOf(parent), [1, 50]);
 });
 
+test('missing rows of a partition may refer to each other, and rows of other partitions refer to them', async () => {
+  const table = nextTable();
+  await service.rows(`
+    CREATE TABLE ${table} (id int PRIMARY KEY, other int REFERENCES ${table}) PARTITION BY RANGE (id);
+    CREATE TABLE ${table}_low PARTITION OF ${table} FOR VALUES FROM (0) TO (5);
+    CREATE TABLE ${table}_high PARTITION OF ${table} FOR VALUES FROM (5) TO (100);
+    INSERT INTO ${table} VALUES (1, NULL), (2, 1), (3, 2), (7, 3)`);
+  const query = `&missing_rows=delete${allowed}`;
+  const { errors } = assertProblem(await send(`${table}_low`, ids(1), query), 409, 'dependent-objects');
+  assert.equal(errors.length, 1);
+  await service.rows(`DELETE FROM ${table}_high`);
+  assert.equal((await counts(send(`${table}_low`, ids(1), query))).deleted, 2);
+});
+
 test('missing rows go with misfits=widen and extra_columns=add', async () => {
   const table = await create('id int PRIMARY KEY, n smallint', 'SELECT n, n FROM generate_series(1, 10) n');
   const query = `&missing_rows=delete${allowed}`;

@@ -15,7 +15,7 @@ export interface ReferringKey {
   equals: Equality[];
   /** ON DELETE CASCADE, SET NULL or SET DEFAULT, as SQL writes it; null: PostgreSQL refuses to delete a row to which a row refers. */
   action: string | null;
-  /** The foreign key is one of the table itself. */
+  /** The foreign key is one of the table itself, or of a table of which it is a partition. */
   isSelf: boolean;
   /** The role may read the columns of all rows that refer to the table. */
   mayRead: boolean;
@@ -41,7 +41,7 @@ SELECT f.conname AS name, format('"%s"."%s"', n.nspname, r.relname) AS "table",
    JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
    JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum) AS equals,
   CASE f.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' END AS action,
-  f.conrelid IN (SELECT oid FROM target) AS "isSelf",
+  f.conrelid IN (SELECT oid FROM target UNION ALL SELECT relid FROM pg_partition_ancestors($1::regclass)) AS "isSelf",
   NOT row_security_active(f.conrelid) AND (
     SELECT bool_and(has_column_privilege(f.conrelid, c, 'SELECT')) FROM unnest(f.conkey) c) AS "mayRead"
 FROM pg_constraint f JOIN pg_class r ON r.oid = f.conrelid JOIN pg_namespace n ON n.oid = r.relnamespace

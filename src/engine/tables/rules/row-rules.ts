@@ -6,6 +6,7 @@ import { isKnownToCitus } from '../../../postgres/citus/sharded-tables.ts';
 import { isShortExpression } from '../../../postgres/expression-trees.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
 import { noteTable } from '../../../postgres/transaction.ts';
+import { isWholeKey } from '../catalog/keys-of-partitions.ts';
 import type { Equality } from './equality.ts';
 
 export interface UniqueRule {
@@ -27,7 +28,7 @@ export interface ForeignKeyRule {
   kind: 'foreign key';
   name: string;
   columns: string[];
-  /** The foreign key refers to its own table. */
+  /** The foreign key refers to its own table, or to one of which its table is a partition. */
   isSelf: boolean;
   /** MATCH FULL: either all columns are NULL or none is. */
   isFull: boolean;
@@ -166,7 +167,7 @@ WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS 
 const foreignKeyRules = `
 SELECT jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname, 'columns', ${columnNames('f.conrelid', 'f.conkey')},
-    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
+    'isSelf', f.confrelid = f.conrelid OR f.confrelid IN (SELECT relid FROM pg_partition_ancestors(f.conrelid)), 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
     'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', ${columnNames('f.confrelid', 'f.confkey')},
     'equals', (
@@ -177,7 +178,7 @@ SELECT jsonb_build_object(
       JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)`;
+WHERE f.contype = 'f' AND ${isWholeKey('f')} AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)`;
 
 const checkRules = `
 SELECT jsonb_build_object(
