@@ -25,7 +25,7 @@ async function tables(): Promise<unknown[]> {
 }
 
 async function clear(): Promise<void> {
-  for (const name of await tables()) await service.rows(`DROP TABLE public."${name}" CASCADE`);
+  for (const name of await tables()) await service.rows(`DROP TABLE IF EXISTS public."${name}" CASCADE`);
 }
 
 /** Sends a plan with files. The query begins with `?`. */
@@ -157,6 +157,37 @@ test('a problem of existing tables in a circle says that rows of the plan come l
     );
     await service.rows('DROP TABLE a, b CASCADE');
   }
+});
+
+test('a table is loaded after the one that it refers to, also if one of both is a partition', async () => {
+  const partition = (of: string) => `PARTITION OF ${of} FOR VALUES FROM (0) TO (100)`;
+  await service.rows(`CREATE TABLE z_whole (id int PRIMARY KEY, other int) PARTITION BY RANGE (id);
+    CREATE TABLE z_part ${partition('z_whole')} PARTITION BY RANGE (id); CREATE TABLE z_leaf ${partition('z_part')};
+    CREATE TABLE a_whole (id int, other int REFERENCES z_whole) PARTITION BY RANGE (id);
+    CREATE TABLE a_part ${partition('a_whole')}; CREATE TABLE a_plain (id int, other int REFERENCES z_whole);
+    CREATE TABLE b_part_key (id int, other int) PARTITION BY RANGE (id); CREATE TABLE b_part ${partition('b_part_key')};
+    ALTER TABLE b_part ADD FOREIGN KEY (other) REFERENCES z_whole`);
+  let id = 0;
+  const send = async (from: object, to: string) => {
+    id += 1;
+    const row = `id,other\n${id},${id}\n`;
+    const answer = await load(
+      [
+        { file: 'row', ...from },
+        { table: to, file: 'row', if_exists: 'append' },
+      ],
+      { row },
+    );
+    assert.equal(answer.status < 300, true, JSON.stringify([from, to, answer.body]));
+  };
+  for (const from of ['a_whole', 'a_part', 'a_plain', 'b_part', 'b_part_key'])
+    for (const to of ['z_whole', 'z_part', 'z_leaf']) await send({ table: from, if_exists: 'append' }, to);
+  for (const to of ['z_part', 'z_whole'])
+    await send({ table: `a_new_${to}`, definition: pairOf('z_whole') }, to);
+  await service.rows(
+    'ALTER TABLE z_part ADD UNIQUE (id, other); CREATE TABLE a_below (id int, other int, FOREIGN KEY (id, other) REFERENCES z_part (id, other))',
+  );
+  await send({ table: 'a_below', if_exists: 'append' }, 'z_whole');
 });
 
 test('the sheets of a workbook become tables', async () => {

@@ -16,7 +16,7 @@ import { inTransaction, type TransactionEdges } from '../../../postgres/transact
 import { addForeignKeys } from '../../tables/change/alter/add-foreign-keys.ts';
 import { workSequentiallyTogether } from '../../tables/distribution/place-table.ts';
 import { readSchemaVersion } from '../../tables/loading/schema-version.ts';
-import { readRowRules } from '../../tables/rules/row-rules.ts';
+import { readReferencesAmong } from '../../tables/rules/references-among.ts';
 import { describeLoaded, endUnlessRenamed, resultOf } from '../end-load.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { asLate, fillTable, inNotations } from '../load-table.ts';
@@ -27,7 +27,7 @@ import { emptyTables, lockExclusively, lockTables } from './lock-tables.ts';
 import { inOrderOfReferences } from './order-of-references.ts';
 import type { Part, PlannedTable } from './part.ts';
 import { errorOfTables, isOfOneTable, namingLaterTables, namingTable } from './problems-of-tables.ts';
-import { sentForeignKeys, tableKey, targetOf, withoutForeignKeys } from './sent-foreign-keys.ts';
+import { sentForeignKeys, sentTargets, tableKey, withoutForeignKeys } from './sent-foreign-keys.ts';
 import { swapWithin } from './swap-within.ts';
 
 /** The maximum number of columns of all tables of a plan together. Until the end the service holds about 4 KB for each, and the answer describes it. */
@@ -145,15 +145,17 @@ async function readVersions(client: ClientBase, parts: Part[]): Promise<Map<stri
 
 /** Finds the tables of the plan to which each table refers. */
 async function findReferences(client: ClientBase, parts: Part[]): Promise<void> {
-  const byKey = new Map(parts.map((part) => [tableKey(part.schema, part.name), part]));
-  for (const part of parts) {
-    const { schema, name, definition } = part;
-    const keys = part.isExisting
-      ? (await readRowRules(client, schema, name)).flatMap((rule) =>
-          rule.kind === 'foreign key' ? tableKey(rule.referencedSchema, rule.referencedTable) : [],
-        )
-      : sentForeignKeys(definition, new Set(byKey.keys())).map(targetOf);
-    part.refersTo = [...new Set(keys)].flatMap((key) => byKey.get(key) ?? []).filter((one) => one !== part);
+  const sent = parts.map(({ isExisting, definition }) => (isExisting ? [] : sentTargets(definition)));
+  const added = sent.flatMap((targets, from) => targets.map((target) => ({ from, ...target })));
+  const found = await readReferencesAmong(client, parts, added);
+  const places = new Map(parts.map(({ schema, name }, place) => [tableKey(schema, name), place]));
+  // The catalogue does not have new tables yet.
+  const named = added.map(({ from, schema, table }) => ({ from, to: places.get(tableKey(schema, table)) }));
+  const references = [...named, ...found];
+  for (const [place, part] of parts.entries()) {
+    const others = new Set(references.filter(({ from }) => from === place).map(({ to = place }) => to));
+    others.delete(place);
+    part.refersTo = [...others].map((other) => parts[other]!);
   }
 }
 

@@ -7,13 +7,30 @@ export function tableKey(schema: string, table: string): string {
 
 /** Returns the entries of `foreign_keys` that refer to one of the tables. @param tables their keys (`tableKey`) */
 export function sentForeignKeys(definition: unknown, tables: ReadonlySet<string>): unknown[] {
-  return entriesOf(definition).filter((entry) => tables.has(targetOf(entry)));
+  return entriesOf(definition).filter((entry) => {
+    const { schema, table } = targetOf(entry);
+    return tables.has(tableKey(schema, table));
+  });
 }
 
-/** Returns the key (`tableKey`) of the table to which an entry refers. */
-export function targetOf(entry: unknown): string {
+interface Target {
+  schema: string;
+  table: string;
+}
+
+/** Returns the tables to which the entries of `foreign_keys` refer, except names that PostgreSQL cannot read. */
+export function sentTargets(definition: unknown): Target[] {
+  return entriesOf(definition)
+    .map(targetOf)
+    .filter(({ schema, table }) => !`${schema}${table}`.includes('\0'));
+}
+
+function targetOf(entry: unknown): Target {
   const { reference_schema: schema, reference_table: table } = (entry ?? {}) as Record<string, unknown>;
-  return tableKey(typeof schema === 'string' ? schema : 'public', typeof table === 'string' ? table : '');
+  return {
+    schema: typeof schema === 'string' ? schema : 'public',
+    table: typeof table === 'string' ? table : '',
+  };
 }
 
 /** Returns the definition without these entries of `foreign_keys`. */
