@@ -171,8 +171,8 @@ const sorted = (rows: object[]) => rows.map((row) => JSON.stringify(Object.entri
 
 async function compareChanges(id: string, { changes, counts }: Outcome, about: string): Promise<void> {
   const { body } = await service.get(`/api/v1/loads/${id}/changes`);
-  const { inserted, changed, unchanged, missing, deleted, marked } = counts!;
-  const shown = { inserted, changed, unchanged, missing, deleted, marked };
+  const { inserted, changed, unchanged, missing, deleted, marked, unmarked } = counts!;
+  const shown = { inserted, changed, unchanged, missing, deleted, marked, unmarked };
   assert.deepEqual(body.counts, changes === undefined ? null : JSON.parse(JSON.stringify(shown)), about);
   assert.deepEqual(inOrder(body.changes), inOrder(changes ?? []), about);
 }

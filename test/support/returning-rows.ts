@@ -92,6 +92,7 @@ export function predict(old: readonly Stored[], upload: Upload, key: Key): Outco
       missing: isCounted ? missing.length : undefined,
       deleted: action === 'delete' ? missing.length : undefined,
       marked: action === 'mark' ? missing.length : undefined,
+      unmarked: (action === 'mark' && returningRows(old, sent, key).length) || undefined,
       rows_left_out: faulty === 'leave_out' ? sent.length - good.length : undefined,
     },
     leftOut: sent.filter(isFault),
@@ -106,6 +107,11 @@ function missingRows(old: readonly Stored[], upload: Upload, key: Key): Stored[]
     (row) =>
       isComparable(row, key) && !present.has(keyOf(row, key.columns)) && !(action === 'mark' && row.gone),
   );
+}
+
+function returningRows(old: readonly Stored[], sent: Row[], key: Key): Stored[] {
+  const present = presentKeys(sent, key);
+  return old.filter((row) => row.gone && isComparable(row, key) && present.has(keyOf(row, key.columns)));
 }
 
 function comparedRows(old: readonly Stored[], { sent, within }: Upload): Stored[] {
