@@ -1012,6 +1012,97 @@ suite('Alter Table', () => {
     );
   });
 
+  test('parts that only tables below have need the same allow, and are named, before they fall with a column', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int PRIMARY KEY, v int, w int CONSTRAINT ${name}_w CHECK (w > 0), x int) PARTITION BY RANGE (id);
+      CREATE INDEX ${name}_all ON ${name} (w); CREATE TABLE ${name}_1 PARTITION OF ${name} FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (id);
+      CREATE TABLE ${name}_2 PARTITION OF ${name}_1 FOR VALUES FROM (0) TO (5); CREATE INDEX ${name}_v ON ${name}_1 (v);
+      CREATE TABLE ${name}_other (a int PRIMARY KEY);
+      ALTER TABLE ${name}_1 ADD CONSTRAINT ${name}_c CHECK (v > 0); ALTER TABLE ${name}_2 ADD CONSTRAINT ${name}_u UNIQUE (id, v),
+        ADD CONSTRAINT ${name}_f FOREIGN KEY (v) REFERENCES ${name}_other, ADD CONSTRAINT ${name}_x CHECK (x > 0);
+      INSERT INTO ${name}_other VALUES (1); INSERT INTO ${name} VALUES (1, 1, 1, 1)`);
+    const table = { columns: [{ name: 'id' }, { name: 'x' }] };
+    const { errors } = assertProblem(await put(name, table, '?allow=drop_columns'), 409, 'loses-data');
+    const parts = ['f', 'c', 'u', 'v', 'w', 'all'].map((end) => `${name}_${end}`);
+    assert.deepEqual(errors.map(({ value }) => value).sort(), parts.toSorted());
+    const [check] = errors.filter(({ value }) => value === `${name}_c`);
+    const said = `the check "${name}_c" of the table "public"."${name}_1" is dropped. It needs allow=drop_constraints`;
+    assert.equal(check!.detail, said);
+    await sql(`CREATE VIEW ${name}_view AS SELECT v FROM ${name}_2; CREATE STATISTICS ${name}_s ON v, x FROM ${name}_1;
+      CREATE TABLE ${name}_far (id int, v int, FOREIGN KEY (id, v) REFERENCES ${name}_2 (id, v))`);
+    const refused = assertProblem(await put(name, table, `${all}&dry_run=true`), 409, 'dependent-objects');
+    assert.deepEqual(
+      refused.errors.map(({ value }) => value),
+      [
+        `constraint ${name}_far_id_v_fkey on table ${name}_far`,
+        `statistics object ${name}_s`,
+        `view ${name}_view`,
+      ],
+    );
+    await sql(
+      `DROP VIEW ${name}_view; DROP STATISTICS ${name}_s; ALTER TABLE ${name}_far DROP CONSTRAINT ${name}_far_id_v_fkey`,
+    );
+    const answer = await put(name, table, all);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name}_2`), [{ id: 1, x: 1 }]);
+    const left = `SELECT conname FROM pg_constraint WHERE conrelid = '${name}_2'::regclass AND contype IN ('c', 'f', 'u')`;
+    assert.deepEqual(await service.rows(left), [{ conname: `${name}_x` }]);
+  });
+
+  test('a column that a table below has on its own, or from another parent, stays with its parts', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int, v int); CREATE TABLE ${name}_other (v int); CREATE TABLE ${name}_own (v int) INHERITS (${name});
+      CREATE TABLE ${name}_two () INHERITS (${name}, ${name}_other); CREATE TABLE ${name}_below () INHERITS (${name}_own);
+      CREATE TABLE ${name}_a () INHERITS (${name}); CREATE TABLE ${name}_b () INHERITS (${name});
+      CREATE TABLE ${name}_ab () INHERITS (${name}_a, ${name}_b)`);
+    const ends = ['own', 'two', 'below', 'a', 'b', 'ab'];
+    for (const end of ends) await sql(`CREATE INDEX ${name}_${end}_v ON ${name}_${end} (v)`);
+    const answer = await put(name, { columns: [{ name: 'id' }] }, all);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const found = await service.rows(
+      `SELECT relname FROM pg_class WHERE relname LIKE '${name}%' AND relkind = 'i' ORDER BY 1`,
+    );
+    const staying = ['below', 'own', 'two'].map((end) => ({ relname: `${name}_${end}_v` }));
+    assert.deepEqual(found, staying);
+    assert.equal(answer.body.changes.length, 4, JSON.stringify(answer.body.changes));
+  });
+
+  const meanwhile: [what: string, statement: (name: string) => string, code: string][] = [
+    [
+      'a partition with a check',
+      (name) => `ALTER TABLE ${name} ATTACH PARTITION ${name}_1 FOR VALUES IN (1)`,
+      'loses-data',
+    ],
+    [
+      'statistics of the column',
+      (name) => `CREATE STATISTICS ${name}_s ON v, w FROM ${name}`,
+      'dependent-objects',
+    ],
+    [
+      'a partition in another schema',
+      (name) => `ALTER TABLE ${name} ATTACH PARTITION ${name}_far.one FOR VALUES IN (2)`,
+      'schema-forbidden',
+    ],
+  ];
+  for (const [what, statement, code] of meanwhile)
+    test(`while a change waits, a table gets ${what}, which does not fall with a column`, async () => {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (id int, v int, w int) PARTITION BY LIST (id); CREATE TABLE ${name}_1 (id int, v int CHECK (v > 0), w int);
+        CREATE SCHEMA ${name}_far; CREATE TABLE ${name}_far.one (id int, v int, w int)`);
+      const token = await service.token({ schemas: ['public'] });
+      const other = await service.database.pool.connect();
+      try {
+        await other.query(`BEGIN; ${statement(name)}`);
+        const columns = [{ name: 'id' }, { name: 'w' }];
+        const changing = put(name, { columns }, '?allow=drop_columns', { token });
+        await untilWaitsForLock(service.database);
+        await other.query('COMMIT');
+        assertProblem(await changing, code === 'schema-forbidden' ? 403 : 409, code);
+      } finally {
+        other.release();
+      }
+    });
+
   test('waits for a session that uses the table, lets readers pass, and sees what that session has changed', async () => {
     const name = await newTable();
     const other = await service.database.pool.connect();

@@ -72,12 +72,12 @@ export async function alterTable(
 async function alter(client: ClientBase, facts: TableFacts, options: AlterOptions): Promise<AlterResult> {
   const { schema, name, extraFunctions = [], admitSchema = () => {}, allow } = options;
   await requireTable(client, schema, name, facts);
-  await admitBelow(client, quoteQualified(schema, name), admitSchema, 'inheriting');
   let found: FoundTable | undefined = {
     oid: facts.oid,
     table: await describeFound(client, schema, name, facts, extraFunctions),
   };
   for (let tries = 1; ; tries++) {
+    await admitBelow(client, quoteQualified(schema, name), admitSchema, 'inheriting');
     options.onFound(found.table);
     const plan = await planChanges(client, found, options).catch((error) => {
       throw goneWhilePlanned(error) ?? error;

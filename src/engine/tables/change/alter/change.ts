@@ -39,6 +39,8 @@ export interface Change {
   change: (typeof changeKinds)[number];
   /** The column, constraint or index; undefined: the table. */
   name?: string | undefined;
+  /** The constraint or index belongs to a table below: a partition, or a table that inherits. */
+  isBelow?: boolean;
   /** For a renamed constraint or index. */
   newName?: string;
   /** What happens, as a sentence. */

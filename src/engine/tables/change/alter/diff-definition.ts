@@ -5,10 +5,11 @@ import { quoteIdentifier, quoteQualified } from '../../../../postgres/sql.ts';
 import { commentOn } from '../../ddl.ts';
 import type { TableDescription } from '../../definition.ts';
 import type { DefinitionProblems } from '../../definition-problems.ts';
+import type { PartBelow } from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, columnChanges, plain, shown, type Target } from './column-changes.ts';
 import type { MatchedColumns } from './match-columns.ts';
-import { partChanges } from './part-changes.ts';
+import { dropBelow, partChanges } from './part-changes.ts';
 import type { KeptPart, SentDefinition } from './sent-definition.ts';
 
 /** The table, and what a request says about it. */
@@ -19,11 +20,12 @@ export interface Comparison {
   sent: SentDefinition;
   /** The names of the constraints and indexes that a dropped column takes with it. */
   fallen: ReadonlySet<string>;
+  fallenBelow: PartBelow[];
 }
 
 /** Returns the changes in the order in which they can be made, and adds a problem for each change that is not possible. */
 export function diffDefinition(
-  { existing, matched, sent, fallen }: Comparison,
+  { existing, matched, sent, fallen, fallenBelow }: Comparison,
   target: Target,
   problems: DefinitionProblems,
 ): Change[] {
@@ -37,6 +39,7 @@ export function diffDefinition(
   const mayBeRenamed = sent.columns.some((column) => column.existing === undefined);
   return [
     ...matched.renames.map(([from, to]) => renameColumn(relation, from, to)),
+    ...fallenBelow.map(dropBelow),
     ...parts.dropped,
     ...parts.renamed,
     ...dropColumns(relation, existing, matched.dropped, mayBeRenamed),
@@ -70,7 +73,7 @@ export function differencesAfter(
     parts?.map(({ name, newName = name }) => ({ name: newName, newName: undefined }));
   const [foreignKeys, checks, indexes] = [sent.foreignKeys, sent.checks, sent.indexes].map(renamed);
   const after = { existing: table, matched, sent: { ...sent, columns, foreignKeys, checks, indexes } };
-  const left = diffDefinition({ ...after, fallen: new Set() }, target, problems);
+  const left = diffDefinition({ ...after, fallen: new Set(), fallenBelow: [] }, target, problems);
   const before = new Map(existing.columns.map((column) => [column.name, column]));
   const lost = columns.filter(({ name, keepsDefault, keepsGenerated, keepsComment }) => {
     const [old, found] = [before.get(name), now.get(name)];

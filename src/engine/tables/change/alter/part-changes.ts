@@ -10,6 +10,7 @@ import type { IndexDefinition } from '../../indexes/index-definition.ts';
 import { describeKeyOptions, keyClause } from '../../key-options.ts';
 import type { PreparedForeignKey, PreparedTable } from '../../prepared-table.ts';
 import type { NewRule } from '../broken-rows.ts';
+import type { PartBelow } from './alter-facts.ts';
 import type { Change, Lock } from './change.ts';
 import { plain, type Target } from './column-changes.ts';
 import type { KeptPart, SentDefinition } from './sent-definition.ts';
@@ -272,7 +273,7 @@ function keyOfContent(content: string): string {
 function drop(
   { isIndex, what = isIndex ? 'index' : 'constraint' }: { isIndex?: boolean; what?: string },
   name: string,
-  { relation, schema }: Context,
+  { relation, schema }: Pick<Context, 'relation' | 'schema'>,
 ): Change {
   const statement = isIndex
     ? qualified`DROP INDEX ${quoteQualified(schema, name)}`
@@ -286,6 +287,19 @@ function drop(
     loses: isIndex ? 'drop_indexes' : 'drop_constraints',
     pointer: isIndex ? '/table/indexes' : '/table/constraints',
   };
+}
+
+const kindsBelow: Record<string, string> = {
+  ...{ c: 'check', f: 'foreign key', p: 'primary key', u: 'unique constraint' },
+};
+
+/** Returns the change that drops a part of a table below. PostgreSQL would drop it together with a column, and name it nowhere. */
+export function dropBelow({ schema, table, name, isIndex, kind }: PartBelow): Change {
+  const relation = quoteQualified(schema, table);
+  const what = isIndex ? 'index' : (kindsBelow[kind!] ?? 'constraint');
+  const change = drop({ isIndex, what }, name, { relation, schema });
+  const detail = `the ${what} "${shorten(name)}" of the table "${shorten(schema)}"."${shorten(table)}" is dropped`;
+  return { ...change, detail, isBelow: true };
 }
 
 function rename(

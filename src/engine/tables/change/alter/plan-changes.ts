@@ -18,7 +18,13 @@ import { checkDefinition, throwIfAny } from '../../prepare-table.ts';
 import { dependentObjects } from '../../replace/refuse-dependents.ts';
 import { resolveDefinition } from '../../resolve-definition.ts';
 import { goneMeanwhile } from '../found-table.ts';
-import { type AlterFacts, findDependents, readAlterFacts, renameInDescription } from './alter-facts.ts';
+import {
+  type AlterFacts,
+  findDependents,
+  type Reading,
+  readAlterFacts,
+  renameInDescription,
+} from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
@@ -42,6 +48,7 @@ export interface Plan {
   costly: CostlyColumn[];
   /** What the new columns and indexes add to the rows. */
   added: AddedValues;
+  readings: Reading[];
 }
 
 /**
@@ -57,15 +64,17 @@ export async function planChanges(
 ): Promise<Plan> {
   const problems = new DefinitionProblems();
   const matched = matchColumns(table, options.table, problems);
-  const facts = await readAlterFacts(client, oid, matched.dropped);
+  const readings: Reading[] = [];
+  const facts = await readAlterFacts(client, oid, matched.dropped, readings);
   refuseOtherOwner(table, facts);
   const relation = quoteQualified(table.schema, table.name);
   // The names change in a copy of the table first.
   await admitChanges(client, relation, { changes: matched.renames.length });
   const existing = await renameInDescription(client, table, matched.renames);
+  const { fallenBelow } = facts;
   const fallen = new Set(facts.fallen);
   const sent = completeSent(existing, options.table, matched, fallen, problems);
-  const comparison = { existing, matched, sent, fallen };
+  const comparison = { existing, matched, sent, fallen, fallenBelow };
   const target = await readTarget(client, comparison, options, problems);
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
@@ -73,8 +82,8 @@ export async function planChanges(
   const remembered = changes.filter(({ change }) => !forgotten.includes(change));
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
-  await refuseDependentsOf(client, table, changes, matched);
-  return { changes, comparison, target, costly: target.costly, added: target.added };
+  await refuseDependentsOf(client, table, changes, comparison, readings);
+  return { changes, comparison, target, costly: target.costly, added: target.added, readings };
 }
 
 /** The changes that leave the columns and checks of the table as they are. */
@@ -161,16 +170,19 @@ async function refuseDependentsOf(
   client: ClientBase,
   { schema, name }: TableDescription,
   changes: Change[],
-  { oldNames }: MatchedColumns,
+  { matched: { oldNames }, fallenBelow }: Comparison,
+  readings: Reading[],
 ): Promise<void> {
   const namesOf = (kind: Change['change']) =>
-    changes.filter(({ change }) => change === kind).map((change) => change.name!);
-  const found = await findDependents(client, quoteQualified(schema, name), {
+    changes.filter(({ change, isBelow }) => change === kind && !isBelow).map((change) => change.name!);
+  const gone = {
     columns: namesOf('drop-column'),
     retyped: namesOf('change-type').map((column) => oldNames.get(column)!),
     constraints: namesOf('drop-constraint'),
     indexes: namesOf('drop-index'),
-  });
+    below: fallenBelow,
+  };
+  const found = await findDependents(client, quoteQualified(schema, name), gone, readings);
   if (found.length === 0) return;
   const detail = `The table "${schema}"."${name}" cannot be changed: other objects need a part of it that would be dropped or get another type. Drop them first.`;
   throw dependentObjects(

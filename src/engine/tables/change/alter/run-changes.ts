@@ -78,6 +78,10 @@ export async function runChanges(
   }
 }
 
+function isEqual(now: unknown, before: unknown): boolean {
+  return JSON.stringify(now) === JSON.stringify(before);
+}
+
 function isDistributed({ table: { distribution } }: FoundTable): boolean {
   return distribution !== undefined && distribution.kind !== 'local';
 }
@@ -130,10 +134,19 @@ class Run {
     const lock = `LOCK TABLE ${this.#relation} IN ${locks[Math.max(...weights)]} MODE`;
     return new LockTries(this.#client, [this.#relation], this.#options).run(async (first) => {
       const { schema, name } = this.#options;
-      const results = await pipeline(this.#client, [...first, lock, describeRelation(schema, name)]);
+      const { readings } = this.#plan;
+      const again = readings.map(({ query }) => query);
+      const results = await pipeline(this.#client, [
+        ...first,
+        lock,
+        describeRelation(schema, name),
+        ...again,
+      ]);
       this.#lockedAt = performance.now();
-      const now = await toFound(this.#client, this.#options, results.at(-1)!.rows[0].found ?? undefined);
-      if (now === undefined || JSON.stringify(now) !== JSON.stringify(this.#before)) throw new Stale();
+      const [described, ...found] = results.slice(-1 - again.length);
+      const now = await toFound(this.#client, this.#options, described!.rows[0].found ?? undefined);
+      if (now === undefined || !isEqual(now, this.#before)) throw new Stale();
+      if (readings.some(({ rows }, place) => !isEqual(rows, found[place]!.rows))) throw new Stale();
       return work();
     });
   }
@@ -232,7 +245,7 @@ class Run {
     });
     const names = new Set(namesOf(after));
     const gone = this.#changes.filter(({ change }) => /^(drop|rename)-(constraint|index)$/.test(change));
-    const expected = new Set(gone.map(({ name }) => name));
+    const expected = new Set(gone.filter(({ isBelow }) => !isBelow).map(({ name }) => name));
     for (const name of namesOf(this.#before)) {
       if (names.has(name) || expected.has(name)) continue;
       const detail = `the constraint or index "${name}" would be lost`;
