@@ -1067,7 +1067,8 @@ suite('Alter Table', () => {
     assert.equal(answer.body.changes.length, 4, JSON.stringify(answer.body.changes));
   });
 
-  const meanwhile: [what: string, statement: (name: string) => string, code: string][] = [
+  type Refusal = 'loses-data' | 'dependent-objects' | 'schema-forbidden';
+  const meanwhile: [what: string, statement: (name: string) => string, code: Refusal][] = [
     [
       'a partition with a check',
       (name) => `ALTER TABLE ${name} ATTACH PARTITION ${name}_1 FOR VALUES IN (1)`,
@@ -1102,6 +1103,84 @@ suite('Alter Table', () => {
         other.release();
       }
     });
+
+  test('tables below keep their own defaults when the table changes its type or default', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int, w text DEFAULT 'parent', n numeric(5,2) DEFAULT 1, s text, t timestamptz DEFAULT now());
+      CREATE SEQUENCE ${name}_s; CREATE TABLE ${name}_a () INHERITS (${name}); CREATE TABLE ${name}_b () INHERITS (${name}_a);
+      CREATE FUNCTION ${name}_one() RETURNS int LANGUAGE sql AS 'SELECT 1';
+      ALTER TABLE ${name}_a ALTER w SET DEFAULT '2026-1-1', ALTER n SET DEFAULT 2, ALTER id SET DEFAULT nextval('${name}_s') + ${name}_one(),
+        ALTER s SET DEFAULT 'own', ALTER t DROP DEFAULT;
+      ALTER TABLE ${name}_b ALTER w DROP DEFAULT, ALTER n SET DEFAULT 1, ALTER s DROP DEFAULT`);
+    const columns = [
+      { name: 'id', type: 'bigint', default: 7 },
+      { name: 'w', type: 'varchar(20)' },
+      { name: 'n', type: 'numeric(7,2)', default: 3 },
+      { name: 'moved', renamed_from: 's', type: 'varchar(5)' },
+      { name: 't', default: null },
+    ];
+    const planned = (await put(name, { columns }, '?dry_run=true')).body.changes;
+    const answer = await put(name, { columns });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.changes, planned);
+    const said = `the column "w" of the table "public"."${name}_b" still has no default`;
+    assert.ok(
+      planned.some(({ detail }: { detail: string }) => detail === said),
+      JSON.stringify(planned),
+    );
+    const rows: unknown[] = [];
+    for (const table of [name, `${name}_a`, `${name}_b`])
+      rows.push(...(await service.rows(`INSERT INTO ${table} DEFAULT VALUES RETURNING id, w, n, moved, t`)));
+    assert.deepEqual(rows, [
+      { id: '7', w: 'parent', n: '3.00', moved: null, t: null },
+      { id: '2', w: '2026-1-1', n: '2.00', moved: 'own', t: null },
+      { id: '3', w: null, n: '3.00', moved: null, t: null },
+    ]);
+    const dates = await put(
+      name,
+      { columns: [...columns.slice(0, 1), { name: 'w', type: 'date', default: null }] },
+      all,
+    );
+    const { errors } = assertProblem(dates, 422, 'invalid-definition');
+    assert.deepEqual(
+      errors.map(({ pointer, detail }) => [pointer, detail]),
+      [
+        [
+          '/table/columns/1/default',
+          `the default '2026-1-1'::character varying of the table "public"."${name}_a" would become 2026-01-01: change it in PostgreSQL first`,
+        ],
+      ],
+    );
+  });
+
+  test('a change that cannot keep the default or expression of a table below is refused', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (id int NOT NULL DEFAULT 1, g int GENERATED ALWAYS AS (id + 1) STORED); CREATE TABLE ${name}_1 () INHERITS (${name});
+      ALTER TABLE ${name}_1 ALTER id SET DEFAULT 2`);
+    const table = { columns: [{ name: 'id', type: 'serial', identity: 'always' }, { name: 'g' }] };
+    const { errors } = assertProblem(await put(name, table), 422, 'invalid-definition');
+    assert.match(
+      errors[0]!.detail!,
+      new RegExp(`"${name}_1" has its own default or expression for the column "id"`),
+    );
+  });
+
+  test('a table below gets another default while a change waits, and keeps it', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (w text DEFAULT 'parent'); CREATE TABLE ${name}_1 () INHERITS (${name})`);
+    const other = await service.database.pool.connect();
+    try {
+      await other.query(`BEGIN; ALTER TABLE ${name}_1 ALTER w SET DEFAULT 'theirs'`);
+      const changing = put(name, { columns: [{ name: 'w', type: 'varchar(10)' }] });
+      await untilWaitsForLock(service.database);
+      await other.query('COMMIT');
+      assert.equal((await changing).status, 200, JSON.stringify((await changing).body));
+    } finally {
+      other.release();
+    }
+    const inserted = await service.rows(`INSERT INTO ${name}_1 DEFAULT VALUES RETURNING w`);
+    assert.deepEqual(inserted, [{ w: 'theirs' }]);
+  });
 
   test('waits for a session that uses the table, lets readers pass, and sees what that session has changed', async () => {
     const name = await newTable();

@@ -158,9 +158,10 @@ function parseAllow(text = ''): ReadonlySet<Loss> {
 /** It has no ETag: the table is not stored as it was sent (RFC 9110 section 9.3.4). */
 function answerOf({ table, changes, counted, isCreated }: AlterResult, isDryRun: boolean): KeptAnswer {
   const rowsOf = new Map(counted.map(({ column, rows }) => [column, rows]));
-  const steps = changes.map(({ change, name, detail, statements, rewrites, scans, lock, loses }: Change) => {
+  const steps = changes.map((step: Change) => {
+    const { change, name, detail, statements, ownStatements = [], rewrites, scans, lock, loses } = step;
     const rows = change === 'change-type' ? rowsOf.get(name!) : undefined;
-    const sql = `${statements.join(';\n')};`;
+    const sql = `${[...statements, ...ownStatements].join(';\n')};`;
     return { change, detail, sql, rewrites, scans, lock, loses, ...(rows !== undefined && { rows }) };
   });
   const isNew = isCreated && !isDryRun;

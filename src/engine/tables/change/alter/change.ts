@@ -46,6 +46,8 @@ export interface Change {
   /** What happens, as a sentence. */
   detail: string;
   statements: CallersStatement[];
+  /** Statements that come after all others, and in the service's own search path, because an expression that PostgreSQL has written there is part of them. */
+  ownStatements?: string[];
   /** PostgreSQL writes all rows anew. */
   rewrites: boolean;
   /** PostgreSQL or the service reads all rows, and may refuse some of them. */

@@ -13,6 +13,7 @@ import type { DefinitionProblems } from '../../definition-problems.ts';
 import { changeNumberingSql, describeNumbering, numberingSql } from '../../numbering.ts';
 import type { PreparedColumn, PreparedTable } from '../../prepared-table.ts';
 import type { Change } from './change.ts';
+import type { OwnDefault } from './own-defaults.ts';
 import type { SentColumn } from './sent-definition.ts';
 
 /** What the definition means: how the service resolved it, and how PostgreSQL describes it. */
@@ -21,6 +22,8 @@ export interface Target {
   described: TableDescription;
   /** How the values of the columns whose types change are converted. */
   conversions: ReadonlyMap<string, Conversion | NoConversion>;
+  /** The defaults of tables below that are not those of the table. */
+  ownDefaults: ReadonlyMap<string, OwnDefault[]>;
 }
 
 /** A column of the request that the table has. */
@@ -48,6 +51,7 @@ export function columnChanges(columns: SentColumn[], target: Target, problems: D
   const added: Change[] = [];
   const changed: Change[] = [];
   const ended: Change[] = [];
+  const kept: Change[] = [];
   const context = new ColumnContext(target, problems);
   for (const sent of columns) {
     const { existing, name } = sent;
@@ -57,6 +61,7 @@ export function columnChanges(columns: SentColumn[], target: Target, problems: D
       const { first, others } = context.change(pair);
       ended.push(...first);
       changed.push(...others);
+      kept.push(...context.keepOwnDefaults(pair, [...first, ...others]));
     }
   }
   // Types early, because those of several columns are changed in one statement, and an expression of a new column may need them.
@@ -65,7 +70,7 @@ export function columnChanges(columns: SentColumn[], target: Target, problems: D
   // A comment between new columns would divide the statement that adds them, and PostgreSQL would write all rows once more.
   const isComment = ({ change }: Change) => change === 'set-comment';
   const [comments, columnsOnly] = [added.filter(isComment), added.filter((one) => !isComment(one))];
-  return [...ended, ...types, ...columnsOnly, ...others, ...comments];
+  return [...ended, ...types, ...columnsOnly, ...others, ...kept, ...comments];
 }
 
 /** Writes the changes of the columns of one table. */
@@ -147,6 +152,31 @@ class ColumnContext {
     return { first: numbering?.isEnd ? [numbering.change] : [], others: changes };
   }
 
+  /** Returns the changes that give tables below their own defaults again, because PostgreSQL changes theirs together with that of the table. */
+  keepOwnDefaults({ sent, existing, prepared }: ColumnPair, changes: Change[]): Change[] {
+    const { name, pointer } = sent;
+    const own = this.#target.ownDefaults.get(name) ?? [];
+    const has = (kind: Change['change']) => changes.some(({ change }) => change === kind);
+    if (own.length === 0) return [];
+    const before = numberingOf(existing);
+    const isRenumbered = before !== prepared.identity && (before === 'sequence' || existing.default !== null);
+    if (has('drop-expression') || isRenumbered) {
+      const detail = `the table ${own[0]!.relation} has its own default or expression for ${shown(name)}, which would be lost; change the column in PostgreSQL`;
+      this.#refuse(pointer, 'not-supported', detail);
+      return [];
+    }
+    if (before !== 'none' || !(has('change-type') || has('set-default') || has('drop-default'))) return [];
+    return own.map(({ relation, sql }): Change => {
+      const words = sql === null ? 'still has no default' : `keeps its default ${shorten(sql)}`;
+      const clause = sql === null ? 'DROP DEFAULT' : `SET DEFAULT ${sql}`;
+      return {
+        ...{ ...plain, change: sql === null ? 'drop-default' : 'set-default', name, pointer, statements: [] },
+        detail: `${shown(name)} of the table ${relation} ${words}`,
+        ownStatements: [`ALTER TABLE ONLY ${relation} ALTER COLUMN ${quoteIdentifier(name)} ${clause}`],
+      };
+    });
+  }
+
   #changeType({ sent, existing, wanted, prepared }: ColumnPair): Change[] {
     const { name, pointer } = sent;
     const conversion = this.#target.conversions.get(name);
@@ -155,7 +185,9 @@ class ColumnContext {
       return [];
     }
     const column = `ALTER COLUMN ${quoteIdentifier(name)}`;
-    const hasDefault = existing.default !== null;
+    // PostgreSQL would cast the own defaults of tables below, or fail.
+    const isNumbered = numberingOf(existing) !== 'none';
+    const hasDefault = existing.default !== null || (!isNumbered && this.#target.ownDefaults.has(name));
     const using = conversion.using === undefined ? '' : ` USING ${conversion.using}`;
     const clauses = [
       ...(hasDefault ? [`${column} DROP DEFAULT`] : []),

@@ -30,6 +30,7 @@ import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
+import { readOwnDefaults } from './own-defaults.ts';
 import { refuseInCitus } from './refuse-in-citus.ts';
 import { completeSent, withoutTextType } from './sent-definition.ts';
 
@@ -76,6 +77,8 @@ export async function planChanges(
   const sent = completeSent(existing, options.table, matched, fallen, problems);
   const comparison = { existing, matched, sent, fallen, fallenBelow };
   const target = await readTarget(client, comparison, options, problems);
+  const context = { readings, problems };
+  target.ownDefaults = await readOwnDefaults(client, oid, comparison, target, context);
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
@@ -142,7 +145,8 @@ async function readTarget(
     target = await read({ ...whole, columns });
   }
   const names = retyped.map(({ name }) => name);
-  return { ...target, conversions: await readConversions(client, target, names, before, matched) };
+  const conversions = await readConversions(client, target, names, before, matched);
+  return { ...target, conversions, ownDefaults: new Map() };
 }
 
 async function readConversions(

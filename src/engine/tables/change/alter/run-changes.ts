@@ -121,7 +121,9 @@ class Run {
       await this.#make(this.#changes.slice(0, Math.max(firstType, 0)));
       const losses = firstType === -1 ? [] : await this.#checkValues();
       await this.#make(this.#changes.slice(Math.max(firstType, 0)));
+      const last = this.#changes.flatMap(({ ownStatements = [] }) => ownStatements);
       await this.#limitTime();
+      if (last.length > 0) await pipeline(this.#client, last);
       const after = await this.#verify();
       await this.#endLimit();
       return { after, losses };
