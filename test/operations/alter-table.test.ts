@@ -779,6 +779,69 @@ suite('Alter Table', () => {
     assert.deepEqual(results, [kept, sent, kept, null]);
   });
 
+  const notKept: [from: string, text: string, to: string, becomes: string, given: string][] = [
+    ['numeric', '1.5', 'numeric(5,0)', '2', '2'],
+    ['numeric', '0.123456789123', 'real', '0.12345679', '0.25'],
+    ['numeric', '9007199254740993', 'double precision', '9.007199254740992e+15', '1'],
+    ['timestamp', "'2026-01-01 10:11:12.5'", 'date', '2026-01-01', "'2026-01-01'"],
+    ['timestamp', "'2026-01-01 10:11:12.5'", 'timestamp(0)', '2026-01-01 10:11:13', "'2026-01-01 10:11:12'"],
+    ['text', "'ab '", 'char(5)', 'ab   ', "'ab'"],
+  ];
+  test('a default that would be another value in the new type is not kept', async () => {
+    for (const [from, text, to, becomes, given] of notKept) {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (v ${from} DEFAULT ${text})`);
+      const column = { name: 'v', type: to };
+      const { errors } = assertProblem(
+        await put(name, { columns: [column] }, all),
+        422,
+        'invalid-definition',
+      );
+      assert.deepEqual(
+        [errors[0]!.pointer, errors[0]!.code],
+        ['/table/columns/0/default', 'invalid-default'],
+      );
+      const would = `would become ${becomes}: send the default`;
+      assert.ok(errors[0]!.detail!.includes(would), errors[0]!.detail);
+      const answer = await put(name, { columns: [{ ...column, default: given.replaceAll("'", '') }] });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    }
+  });
+
+  test('a default that is the same value in the new type, or an expression, is kept', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a numeric DEFAULT 1.50, b real DEFAULT 0.1, c timestamp DEFAULT now(), d timestamp DEFAULT '2026-01-01',
+      e int DEFAULT -1, f text DEFAULT NULL, g text[] DEFAULT '{a}', h text DEFAULT 'it''s (a)::b', i numeric(5,2) DEFAULT 1.005)`);
+    const types = [
+      'numeric(5,1)',
+      'double precision',
+      'date',
+      'date',
+      'bigint',
+      'int',
+      'varchar(3)[]',
+      'varchar(20)',
+      'numeric(7,2)',
+    ];
+    const columns = types.map((type, place) => ({ name: 'abcdefghi'[place], type }));
+    const answer = await put(name, { columns });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const [row] = await service.rows(
+      `INSERT INTO ${name} DEFAULT VALUES RETURNING a, b, c = CURRENT_DATE AS c, d::text, e, f, g, h, i`,
+    );
+    assert.deepEqual(row, {
+      a: '1.5',
+      b: 0.1,
+      c: true,
+      d: '2026-01-01',
+      e: '-1',
+      f: null,
+      g: ['a'],
+      h: "it's (a)::b",
+      i: '1.01',
+    });
+  });
+
   test('validates constraints, changes numberings, and logs tables', async () => {
     const name = nextTable();
     await sql(`CREATE UNLOGGED TABLE ${name}_other (id int PRIMARY KEY);

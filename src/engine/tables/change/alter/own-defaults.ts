@@ -1,5 +1,6 @@
 /**
- * Keeps the defaults that tables below have on their own when a column of the table changes, because PostgreSQL gives them the default of the table.
+ * Keeps the defaults that a change of a column would change without a word: those that tables below have on their own, because PostgreSQL gives
+ * them the default of the table, and constants that are another value in a new type.
  */
 import type { ClientBase } from 'pg';
 import { shorten } from '../../../../core/identifiers.ts';
@@ -61,19 +62,20 @@ export async function readOwnDefaults(
   const query = { text: defaultsOfTree, values: [oid, [...byOldName.keys()]] };
   const found = await readOnce<FoundDefault>(client, query, readings);
   for (const { column, schema, table, isBelow, sql } of found) {
-    const { name, pointer } = byOldName.get(column)!;
+    const { name, pointer, keepsDefault } = byOldName.get(column)!;
     const conversion = conversions.get(name);
     const isConverted = conversion !== undefined && !('refused' in conversion);
+    const isKept = isBelow || keepsDefault;
     let after = sql;
     const literal = literalOf(sql);
-    if (isConverted && isBelow && literal !== undefined) {
+    if (isConverted && isKept && literal !== undefined) {
       const { state, becomes } = await convertConstant(client, literal, conversion);
-      const whose = ` of the table "${shorten(schema)}"."${shorten(table)}"`;
+      const whose = isBelow ? ` of the table "${shorten(schema)}"."${shorten(table)}"` : '';
       const would =
         state === IMPOSSIBLE
           ? `cannot become a value of ${conversion.change.to.type.name}`
           : `would become ${shorten(becomes!)}`;
-      const remedy = 'change it in PostgreSQL first';
+      const remedy = isBelow ? 'change it in PostgreSQL first' : 'send the default that new rows get';
       const detail = `the default ${shorten(sql!)}${whose} ${would}: ${remedy}`;
       if (state !== SAME) problems.add({ pointer: `${pointer}/default`, code: 'invalid-default', detail });
       else after = quoteLiteral(becomes!);
