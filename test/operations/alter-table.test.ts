@@ -779,6 +779,31 @@ suite('Alter Table', () => {
     assert.deepEqual(results, [kept, sent, kept, null]);
   });
 
+  test('a plan knows whether the rows of a domain are written', async () => {
+    const name = nextTable();
+    await sql(`CREATE DOMAIN ${name}_v AS varchar(4); CREATE DOMAIN ${name}_w AS varchar(4); CREATE DOMAIN ${name}_n AS numeric(5,2);
+      CREATE DOMAIN ${name}_vv AS ${name}_v; CREATE DOMAIN ${name}_t AS timestamp(3); CREATE DOMAIN ${name}_x AS text; CREATE DOMAIN ${name}_b AS varbit(4); CREATE DOMAIN ${name}_i AS interval(3)`);
+    const targets: Record<string, string[]> = {
+      v: ['varchar(4)', 'varchar(9)', 'varchar', 'text', `${name}_w`, `${name}_vv`, `${name}_x`],
+      vv: ['varchar(4)', `${name}_v`, 'text'],
+      n: ['numeric(5,2)', 'numeric(7,2)', 'numeric'],
+      t: ['timestamp(3)', 'timestamp(4)', 'timestamp(6)', 'timestamp'],
+      x: ['text', 'varchar'],
+      b: ['varbit(4)', 'varbit(9)', 'varbit'],
+      i: ['interval(3)', 'interval'],
+    };
+    for (const [domain, types] of Object.entries(targets))
+      for (const type of types) {
+        await sql(`CREATE TABLE ${name} (v ${name}_${domain})`);
+        const [before] = await service.rows(`SELECT pg_relation_filenode('${name}') AS node`);
+        const { body } = await put(name, { columns: [{ name: 'v', type }] });
+        const [after] = await service.rows(`SELECT pg_relation_filenode('${name}') AS node`);
+        const isWritten = before!.node !== after!.node;
+        assert.equal(body.changes?.[0].rewrites, isWritten, `${domain} to ${type}: ${JSON.stringify(body)}`);
+        await sql(`DROP TABLE ${name}`);
+      }
+  });
+
   const notKept: [from: string, text: string, to: string, becomes: string, given: string][] = [
     ['numeric', '1.5', 'numeric(5,0)', '2', '2'],
     ['numeric', '0.123456789123', 'real', '0.12345679', '0.25'],

@@ -67,7 +67,7 @@ const stringCategory = 'S';
  * that is certain to do what a person expects.
  */
 function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoConversion | undefined {
-  if (from.base !== undefined) return pathOf(from.base, to, facts);
+  if (from.base !== undefined) return fromDomain(from.base, to, facts);
   if (to.kind === 'domain') return toDomain(from, to, facts);
   if (from.oid === to.oid && from.typmod === to.typmod) return { steps: [nameInSql(to)], isUnchanged: true };
   if (from.kind === 'array' && to.kind === 'array') return arrayPath(from.element!, to.element!, facts);
@@ -83,6 +83,14 @@ function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoCo
   if (from.category === stringCategory || (from.kind === 'enum' && to.kind === 'enum'))
     return pathFromText(to);
   return otherPath(from, to);
+}
+
+/** PostgreSQL does not see the modifier of the domain's base when it decides whether to write the rows. */
+function fromDomain(base: ColumnType, to: ColumnType, facts: CastFacts): Path | NoConversion | undefined {
+  const path = pathOf(base, to, facts);
+  if (path === undefined || 'refused' in path || !path.isUnchanged) return path;
+  const seen = pathOf({ ...base, typmod: -1 }, to, facts) as Path;
+  return { ...path, isUnchanged: seen.isUnchanged === true };
 }
 
 const BOOL = 16;
