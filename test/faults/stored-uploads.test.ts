@@ -196,6 +196,30 @@ test('a full disk refuses an upload before it is accepted, and each accepted one
   }
 });
 
+test('an accepted load waits while a disk is full', async (context) => {
+  const small = await mkdtemp(join(tmpdir(), 'tablewright-small-'));
+  const mount = (options: string) =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', small]).status;
+  if (mount('size=1m') !== 0) return context.skip('this process may not mount');
+  const child = await startChildService(service.database, { SPOOL_DIR: folder, TMPDIR: small });
+  try {
+    const body = new FormData();
+    body.append('file', new Blob([`a\n${'1234567\n'.repeat(500_000)}`]), 'full.csv');
+    const path = '/table/full/upload/excel';
+    const accepted = await child.request('POST', path, { body, headers: later });
+    assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+    const { id } = accepted.body;
+    const attempts = `SELECT FROM ${schema}.loads WHERE id = $1 AND state = 'queued' AND request ->> 'attempts' > '0'`;
+    await until('an attempt', async () => (await service.rows(attempts, [id])).length > 0);
+    assert.equal(mount('remount,size=100m'), 0);
+    assert.equal((await endOf(service, id)).state, 'committed');
+  } finally {
+    await child.end('SIGKILL');
+    spawnSync('umount', [small]);
+    await rm(small, { recursive: true, force: true });
+  }
+});
+
 test('an asynchronous upload is accepted and loaded also after somebody has removed the folder', async () => {
   await rm(folder, { recursive: true });
   const { status, body } = await service.post(append, { data: [{ a: 1 }] }, { headers: later });

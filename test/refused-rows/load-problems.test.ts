@@ -1,6 +1,7 @@
 /** `GET /api/v1/loads/{id}/problems`: all stored problems of a load, by pages, as JSON and as CSV. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../src/core/errors.ts';
 import { problemList } from '../../src/service/loads/stored-problems.ts';
 import { assertProblem } from '../support/problem.ts';
@@ -52,6 +53,21 @@ test('a refused load has all of its problems in the order of their rows, and tho
   await assertAllStored(answer, 'refused');
   const first = await problemsOf(idOf(answer), '?limit=100');
   assert.deepEqual(first.body.problems, errors);
+});
+
+test('the problems are shown as soon as the load is answered, also while they are being stored', async () => {
+  const client = await service.database.pool.connect();
+  try {
+    await client.query(`BEGIN; LOCK TABLE ${schema}.loads IN SHARE MODE`);
+    const answer = await service.post('/table/refused/upload/json', { table, data });
+    assertProblem(answer, 422, 'invalid-data');
+    const whole = assertAllStored(answer, 'refused');
+    await Promise.race([whole, sleep(500)]);
+    await client.query('ROLLBACK');
+    await whole;
+  } finally {
+    client.release(true);
+  }
 });
 
 test('pages follow each other without a gap, whatever their size is', async () => {

@@ -21,6 +21,10 @@ const ownMs = 250;
 /** How often the record of a watched load is read, and how often the process of the load writes it. */
 export const watchedMs = 500;
 
+/** How often it is looked whether the lists of a load are stored, and the longest wait, in which the database may be away. */
+const storingMs = 50;
+const maxStoringMs = 10_000;
+
 /** The part of a stored list that is read. */
 export interface ListPart {
   /** How many of the first items are left out. */
@@ -38,6 +42,12 @@ export class LoadReader {
     this.#schema = schema;
     this.#pool = pool;
     this.#findRun = findRun;
+  }
+
+  /** Waits until the lists of a load that has ended in this process are stored, but not for long. @throws the reason of the signal */
+  async untilStored(id: string, signal: AbortSignal): Promise<void> {
+    const endMs = performance.now() + maxStoringMs;
+    while (this.#findRun(id)?.isAnswered && performance.now() < endMs) await waitFor(storingMs, signal);
   }
 
   /** Reads a load with its answer. @returns undefined if there is no such load, or the caller may not see it */

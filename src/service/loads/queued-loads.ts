@@ -36,7 +36,7 @@ export interface TakenLoad extends TakenRun {
  *
  * @param chunks returns the stored body
  * @returns `ended`: its end was recorded; `not-begun`: it must wait again, because there was no place for it or the service stops;
- *   `interrupted`: it must wait again, because the database became unreachable. Only `interrupted` counts as an attempt
+ *   `interrupted`: it must wait again, because the database became unreachable or a disk is full. Only `interrupted` counts as an attempt
  */
 export type RunTaken = (
   load: TakenLoad,

@@ -1,4 +1,5 @@
 /** Stores lists with loads, such as their problems. A list is stored in pages, so that the database has one row for many items. */
+import { AppError } from '../../core/errors.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import { bytesLiteral, type Statement } from '../../postgres/sql.ts';
@@ -79,10 +80,10 @@ export function readPage({ quoted }: ServiceSchema, list: StoredList, id: string
 }
 
 /**
- * Yields the items of a load from number `after` to before number `end`, counted from 0, in lists of at most a page. It ends early if the items
- * were removed meanwhile.
+ * Yields the items of a load from number `after` to before number `end`, counted from 0, in lists of at most a page.
  *
  * @param read returns the page that has the item of this number
+ * @throws AppError `load-not-found` if the items were removed meanwhile: a list that ended early would look whole
  */
 export async function* itemsFrom<Item>(
   after: number,
@@ -93,8 +94,7 @@ export async function* itemsFrom<Item>(
     const page = await read(at);
     const items = page === undefined ? [] : (JSON.parse(page.items) as Item[]);
     const next = (page?.first ?? 0) + items.length;
-    // The items may have been removed meanwhile.
-    if (next <= at) return;
+    if (next <= at) throw new AppError('load-not-found', 'The list was removed while it was read.');
     yield items.slice(at - page!.first, end - page!.first);
     at = next;
   }

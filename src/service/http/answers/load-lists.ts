@@ -69,6 +69,7 @@ export async function admitListRequest(
   const { loads, grants, inLine } = admitted;
   const visible = isOwn ? { ...admitted.visible, owner: grants.owner } : admitted.visible;
   const id = loadIdOf(request);
+  await loads.reader.untilStored(id, admitted.signal);
   const view = await inLine(() => loads.reader.read(id, visible));
   if (view === undefined) throw loadNotFound();
   return { ...admitted, view };

@@ -127,10 +127,10 @@ export function storedUploadWork(
 /** With these errors a load waits in the queue again: there was no place for it, or the service is stopping. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
 /**
- * With this error a load waits in the queue again, but at most until it was started `maxAttempts` times: its rows may be the reason
- * why PostgreSQL ended.
+ * With these errors a load waits in the queue again, but at most until it was started `maxAttempts` times: its rows may be the reason
+ * why PostgreSQL ended, or why a disk is full.
  */
-const interrupted: ErrorCode[] = ['database-unavailable'];
+const interrupted: ErrorCode[] = ['database-unavailable', 'storage-full'];
 
 /** Makes the `Upload` of a load that was taken from the queue. @throws AppError `invalid-parameter` */
 function uploadOf(
