@@ -833,6 +833,41 @@ suite('Alter Table', () => {
     }
   });
 
+  const kept: [from: string, text: string, to: string][] = [
+    ['real', "'0.1'::real", 'double precision'],
+    ['real[]', "'{0.1}'", 'double precision[]'],
+    ['real', '16777217', 'double precision'],
+    ['real', '0.1', 'numeric'],
+    ['double precision', '1.50', 'text'],
+    ['double precision', '1e300', 'text'],
+    ['numeric(10,2)', '0', 'text'],
+    ['numeric(10,2)', '1.005', 'numeric'],
+    ['time(0)', "'01:02:03.9'", 'time'],
+    ['timestamp(0)', "'2026-01-01 10:11:12.7'", 'timestamp'],
+    ['interval day', "'1 day 5 hours'", 'interval'],
+    ['integer', '2.0', 'bigint'],
+    ['bigint', '10.0', 'text'],
+    ['bigint', "'1.7'::numeric", 'numeric'],
+    ['varchar(5)', "'it''s'", 'text'],
+    ['boolean', 'true', 'integer'],
+    ['text', "'5'", 'integer'],
+  ];
+  test('a new row gets from a default what stored rows got from it, in every new type', async () => {
+    for (const [from, text, to] of kept) {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (id int, v ${from} DEFAULT ${text}); INSERT INTO ${name} VALUES (1)`);
+      const columns = [{ name: 'id' }, { name: 'v', type: to }];
+      const dry = await put(name, { columns }, '?dry_run=true');
+      const answer = await put(name, { columns });
+      assert.equal(answer.status, 200, `${from} ${text} ${to} ${JSON.stringify(answer.body)}`);
+      assert.deepEqual(dry.body.changes, answer.body.changes);
+      assert.deepEqual((await put(name, answer.body.table)).body.changes, []);
+      await sql(`INSERT INTO ${name} VALUES (2)`);
+      const [old, fresh] = await service.rows(`SELECT v::text FROM ${name} ORDER BY id`);
+      assert.deepEqual(fresh, old, `${from} ${text} ${to}`);
+    }
+  });
+
   test('a default that is the same value in the new type, or an expression, is kept', async () => {
     const name = nextTable();
     await sql(`CREATE TABLE ${name} (a numeric DEFAULT 1.50, b real DEFAULT 0.1, c timestamp DEFAULT now(), d timestamp DEFAULT '2026-01-01',

@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { shorten } from '../../../../core/identifiers.ts';
+import type { ColumnType } from '../../../../encoding/columns/load-column.ts';
 import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { quoteLiteral, quoteQualified } from '../../../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../../../postgres/sqlstate.ts';
@@ -15,7 +16,7 @@ import {
   outputOf,
   type ValueSql,
 } from '../../conversion/conversion.ts';
-import type { TableDescription } from '../../definition.ts';
+import type { ColumnDescription, TableDescription } from '../../definition.ts';
 import type { DefinitionProblems } from '../../definition-problems.ts';
 import { makeInputCheck } from '../../loading/input-check.ts';
 import { type Reading, readOnce } from './alter-facts.ts';
@@ -86,6 +87,26 @@ export async function readOwnDefaults(
   return own;
 }
 
+/**
+ * Returns the constants that columns keep as their defaults, as values of their new types, by the names of the columns: a new row gets what
+ * the conversion makes of the old default in a stored row. Constants that are written as they were are left out.
+ */
+export async function convertedDefaults(
+  client: ClientBase,
+  columns: ReadonlyMap<string, Pick<ColumnDescription, 'default'>>,
+  conversions: Conversions,
+): Promise<Map<string, string>> {
+  const converted = new Map<string, string>();
+  for (const [name, { default: text }] of columns) {
+    const conversion = conversions.get(name);
+    const literal = literalOf(text);
+    if (literal === undefined || conversion === undefined || 'refused' in conversion) continue;
+    const { state, becomes } = await convertConstant(client, literal, conversion);
+    if (state === SAME && becomes !== text) converted.set(name, quoteLiteral(becomes!));
+  }
+  return converted;
+}
+
 const expression = (of: string) =>
   `CASE WHEN pg_get_expr(${of}.adbin, ${of}.adrelid) NOT LIKE 'NULL::%' THEN pg_get_expr(${of}.adbin, ${of}.adrelid) END`;
 
@@ -133,11 +154,18 @@ async function convertConstant(
       const { rows } = await client.query<ConvertedConstant>(`
 SELECT state, CASE WHEN state < ${IMPOSSIBLE} THEN ${outputOf(converted)} END AS becomes
 FROM (SELECT v, CASE WHEN NOT ${holds(path.isPossible)} THEN ${IMPOSSIBLE} WHEN ${holds(path.isExact)} THEN ${SAME} ELSE 1 END AS state
-  FROM (SELECT CAST(${literal} AS ${nameInSql(change.from.type)}) AS v OFFSET 0) c OFFSET 0) c`);
+  FROM (SELECT CAST(${asInteger(change.from.type, literal)} AS ${nameInSql(change.from.type)}) AS v OFFSET 0) c OFFSET 0) c`);
       return rows[0]!;
     });
   } catch (error) {
     if (!isRefusalOfInput(error)) throw error;
     return { state: IMPOSSIBLE, becomes: null };
   }
+}
+
+const integers = [20, 21, 23];
+
+/** PostgreSQL rounds a decimal that is the default of an integer column, but does not read it as an integer. */
+function asInteger({ oid }: ColumnType, literal: string): string {
+  return integers.includes(oid) ? `CAST(${literal} AS pg_catalog.numeric)` : literal;
 }

@@ -30,7 +30,7 @@ import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
-import { readOwnDefaults } from './own-defaults.ts';
+import { convertedDefaults, readOwnDefaults } from './own-defaults.ts';
 import { refuseInCitus } from './refuse-in-citus.ts';
 import { completeSent, withoutTextType } from './sent-definition.ts';
 
@@ -126,13 +126,18 @@ async function readTarget(
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);
+  const names = retyped.map(({ name }) => name);
+  const conversions = await readConversions(client, target, names, before, matched);
   const defaults = retyped.filter(({ keepsDefault, existing }) => keepsDefault && existing!.default !== null);
   if (defaults.length > 0) {
     // The default stays, but must be valid for the new type.
     const whole = sent.definition as { columns: { name: string }[] };
     const byName = new Map(defaults.map(({ name, existing }) => [name, existing!]));
+    const converted = await convertedDefaults(client, byName, conversions);
     const columns = whole.columns.map((column) => {
       const existing = byName.get(column.name);
+      const constant = converted.get(column.name);
+      if (constant !== undefined) return { ...column, default: constant };
       const { default: text, default_is_expression } = existing ?? {};
       return existing
         ? {
@@ -144,8 +149,6 @@ async function readTarget(
     });
     target = await read({ ...whole, columns });
   }
-  const names = retyped.map(({ name }) => name);
-  const conversions = await readConversions(client, target, names, before, matched);
   return { ...target, conversions, ownDefaults: new Map() };
 }
 
