@@ -348,6 +348,17 @@ test('a sheet part in UTF-16 is read', async () => {
   assert.deepEqual(plainRows(result), [[1, { é: 'string 漢字' }]]);
 });
 
+test('two sheets with the same name are refused, whatever its case', async () => {
+  const sheets = [
+    { name: 'Data', xml: sheetOf([['a'], [1]]) },
+    { name: 'dATA', xml: sheetOf([['a'], [2]]) },
+  ];
+  await assert.rejects(
+    open(buildWorkbook({ sheets })),
+    fails('invalid-file', /two sheets have the name "dATA"/),
+  );
+});
+
 test('a cell or a row that is in a sheet twice is refused, also in the header', async () => {
   const refused: [rows: string, detail: RegExp][] = [
     [

@@ -2,6 +2,7 @@
 
 import { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { quote } from './choose-sheet.ts';
 
 /** The maximum number of sheets, the same as in LibreOffice. A workbook with more is refused. Real workbooks have far fewer. */
 export const maxSheets = 10_000;
@@ -31,6 +32,24 @@ export function refuseControlCharacters(name: string): void {
     'invalid-file',
     'The workbook is broken: the name of a sheet has control characters. Open it in a spreadsheet program and save it as .xlsx.',
   );
+}
+
+/**
+ * Refuses two sheets with the same name, because it would be a guess which of them a name means. Spreadsheet programs ignore case
+ * in these names.
+ */
+export function refuseRepeatedNames(sheets: readonly { name: string }[]): void {
+  const seen = new Set<string>();
+  for (const { name } of sheets) {
+    const folded = name.toLowerCase();
+    if (seen.has(folded)) {
+      throw new AppError(
+        'invalid-file',
+        `The workbook is broken: two sheets have the name ${quote(name)}. Open it in a spreadsheet program, rename one of them and save it again.`,
+      );
+    }
+    seen.add(folded);
+  }
 }
 
 /** Matches characters that XML 1.0 does not allow. */

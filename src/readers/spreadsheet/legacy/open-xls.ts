@@ -14,7 +14,7 @@ import {
   type OpenOptions,
   type ScanSheet,
 } from '../sheet-format.ts';
-import { refuseControlCharacters } from '../sheet-names.ts';
+import { refuseControlCharacters, refuseRepeatedNames } from '../sheet-names.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
@@ -181,6 +181,7 @@ interface SheetFormats extends Styles {
 async function readSheets(run: LegacyRun): Promise<SheetSummary[]> {
   const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
   for (const { name } of reported) refuseControlCharacters(name);
+  refuseRepeatedNames(reported);
   const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
   return reported.map((sheet) => ({
     name: sheet.name,

@@ -2,7 +2,7 @@
 
 import { WorkbookNames } from '../names/workbook-names.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
-import { maxSheets, tooManySheets } from '../sheet-names.ts';
+import { maxSheets, refuseRepeatedNames, tooManySheets } from '../sheet-names.ts';
 import { maxCountedRows, type SheetSummary } from '../spreadsheet-options.ts';
 import { takeName } from './ods-names.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
@@ -95,6 +95,7 @@ export class OdsOutline {
    */
   finish(): SheetSummary[] {
     if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
+    refuseRepeatedNames(this.#sheets);
     return this.#sheets.map(({ name, style, rows, columns }) => ({
       name,
       visibility: this.#styles.hiddenTables.has(style) ? 'hidden' : 'visible',

@@ -814,6 +814,11 @@ test('the header of a name is found in a sheet that begins far behind the start 
   assert.deepEqual(listed[0]?.header, ['city', 'people']);
 });
 
+test('two sheets with the same name are refused', async () => {
+  const body = table(header('a') + row(number(1))) + table(header('a') + row(number(2)));
+  await assert.rejects(open(buildOds({ body })), fails('invalid-file', /two sheets have the name "Data"/));
+});
+
 test('the number of sheets is limited as in other formats', async () => {
   const body = table('', 'table:name="x"').repeat(10_001);
   await assert.rejects(

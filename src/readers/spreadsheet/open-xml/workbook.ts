@@ -3,7 +3,7 @@
 import { AppError } from '../../../core/errors.ts';
 import { notAWorkbook } from '../file-errors.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { checkSheetName, maxSheets, tooManySheets } from '../sheet-names.ts';
+import { checkSheetName, maxSheets, refuseRepeatedNames, tooManySheets } from '../sheet-names.ts';
 import { type Styles, withoutStyles } from '../values/styles.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
 
@@ -61,6 +61,7 @@ export async function readWorkbook(
   const sheets = found.sheets.map((sheet) =>
     toSheet(container, sheet, relationships.get(sheet.relationshipId)),
   );
+  refuseRepeatedNames(sheets);
   refuseRepeatedParts(sheets);
   return {
     sheets,
