@@ -35,3 +35,22 @@ function insertInStream(stream: Buffer, types: number[], records: Buffer): Buffe
   }
   return Buffer.concat([stream.subarray(0, place), records, stream.subarray(place)]);
 }
+
+/** Returns the file after changing the content of all records of a type, and their type. */
+export function changeRecords(
+  file: Buffer,
+  type: number,
+  change: (content: Buffer) => void,
+  newType = type,
+): Buffer {
+  const container = library.CFB.read(file, { type: 'buffer' });
+  const entry = library.CFB.find(container, '/Workbook')!;
+  const stream = Buffer.from(entry.content as Buffer);
+  for (let at = 0; at + 4 <= stream.length; at += 4 + stream.readUInt16LE(at + 2)) {
+    if (stream.readUInt16LE(at) !== type) continue;
+    change(stream.subarray(at + 4, at + 4 + stream.readUInt16LE(at + 2)));
+    stream.writeUInt16LE(newType, at);
+  }
+  entry.content = stream;
+  return library.CFB.write(container, { type: 'buffer' }) as Buffer;
+}

@@ -35,6 +35,9 @@ export const COVERED_CELL = 7;
 /** The beginning of a hidden row. */
 const HIDDEN_ROW = 8;
 
+/** The index of a missing format, which may have been one of dates. No list of formats is long enough to have this index. */
+export const NO_FORMAT = 0xffff;
+
 /** The content of `SHEETS`. */
 export interface ReportedSheet {
   name: string;

@@ -31,9 +31,9 @@ import { maxSheets } from '../sheet-names.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
-import { countCells } from './count-cells.ts';
 import { decryptRecords } from './decrypt-records.ts';
 import { type ColumnRange, findHiddenColumns } from './hidden-columns.ts';
+import { type PreparedRecords, prepareRecords } from './prepare-records.ts';
 
 /** The library exports this function, but its types do not. */
 const { parse_xlscfb } = library as unknown as {
@@ -101,7 +101,7 @@ interface OpenedWorkbook {
   readNames(): blocks.ReportedNames;
 }
 
-interface ReadSheet {
+interface ReadSheet extends Pick<PreparedRecords, 'hasStyles' | 'unstyled'> {
   sheet: WorkSheet | undefined;
   is1904: boolean;
   hiddenColumns: ColumnRange[];
@@ -110,10 +110,8 @@ interface ReadSheet {
 function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
   library.set_cptable(codepages);
   markBuiltInFormats();
-  const { workbook, stream } = withPasswordFault(() =>
-    file[0] === OLE
-      ? readCompoundFile(file, passwords)
-      : { workbook: read(file, parsing) as WorkBook, stream: file as Buffer },
+  const { workbook, stream, records } = withPasswordFault(() =>
+    file[0] === OLE ? readCompoundFile(file, passwords) : readStream(file, () => read(file, parsing)),
   );
   // The service parses the list of sheets in one step, so the list must be short.
   if (workbook.SheetNames.length > maxSheets) throw new Fault('too-many-sheets');
@@ -131,6 +129,8 @@ function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
       sheet: workbook.Sheets[workbook.SheetNames[index]!],
       is1904: workbook.Workbook?.WBProps?.date1904 === true,
       hiddenColumns: hiddenColumns[index] ?? [],
+      hasStyles: records.hasStyles,
+      unstyled: records.unstyled.filter((cell) => cell.sheet === index),
     }),
     readNames: () => namesOf(workbook),
   };
@@ -167,30 +167,37 @@ function sizeOf(sheet: WorkSheet | undefined): blocks.ReportedSheet['size'] {
   return { rows: Math.max(0, rows - 1), columns: columns.size };
 }
 
-function readCompoundFile(file: Buffer, passwords: Buffer[]): { workbook: WorkBook; stream: Buffer } {
+interface ReadRecords {
+  workbook: WorkBook;
+  stream: Buffer;
+  records: PreparedRecords;
+}
+
+function readCompoundFile(file: Buffer, passwords: Buffer[]): ReadRecords {
   const container = CFB.read(file, { type: 'buffer' });
   const has = (stream: string): boolean => CFB.find(container, stream) !== null;
   if (has('EncryptedPackage')) throw new Fault('unknown-method');
-  for (const name of ['/Workbook', '/Book']) {
-    const entry = CFB.find(container, name);
-    decryptStream(entry, passwords);
-    if (entry !== null && countCells(entry.content) > blocks.maxCells) throw new Fault('too-many-cells');
-  }
-  if (!has('/Workbook') && !has('/Book')) {
+  // The library reads the same stream.
+  const entry = CFB.find(container, '/Workbook') ?? CFB.find(container, '/Book');
+  if (entry === null) {
     if (has('WordDocument')) throw new Fault('word-document');
     if (has('PowerPoint Document')) throw new Fault('presentation');
     throw new Fault('no-workbook');
   }
-  const entry = CFB.find(container, '/Workbook') ?? CFB.find(container, '/Book');
-  return {
-    workbook: parse_xlscfb(container, parsing),
-    stream: (entry?.content ?? Buffer.alloc(0)) as Buffer,
-  };
+  decryptStream(entry, passwords);
+  return readStream(entry.content as Buffer, () => parse_xlscfb(container, parsing));
+}
+
+/** Prepares the records of the stream, which `readIt` then reads. */
+function readStream(stream: Buffer, readIt: () => WorkBook): ReadRecords {
+  const records = prepareRecords(stream);
+  if (records.cells > blocks.maxCells) throw new Fault('too-many-cells');
+  return { workbook: readIt(), stream, records };
 }
 
 /** Decrypts the records in place if they are encrypted. */
-function decryptStream(entry: { content: Buffer } | null, passwords: Buffer[]): void {
-  const fault = entry === null ? undefined : decryptRecords(entry.content, passwords);
+function decryptStream(entry: { content: Buffer }, passwords: Buffer[]): void {
+  const fault = decryptRecords(entry.content, passwords);
   if (fault !== undefined) throw new Fault(fault);
 }
 
@@ -227,13 +234,14 @@ function numberFormat(code: string): NumberFormat {
  * Sends the cells of a sheet. If the library could not read a sheet, the sheet is missing, and the file is refused, because
  * otherwise the sheet would look empty.
  */
-async function sendSheet({ sheet, is1904, hiddenColumns }: ReadSheet): Promise<void> {
+async function sendSheet(read: ReadSheet): Promise<void> {
+  const { sheet } = read;
   const rows = sheet?.['!data'];
   if (rows === undefined) throw new Fault('broken');
   // Keys are used instead of indices, so that missing rows cost nothing, whatever row number a file claims.
   const rowIndices = Object.keys(rows).map(Number);
   markCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
-  const formatIndices = await sendFormats(rows, rowIndices, { is1904, hiddenColumns });
+  const formatIndices = await sendFormats(rows, rowIndices, read);
   const rowProperties = sheet?.['!rows'] ?? [];
   const writer = new blocks.BlockWriter();
   for (const rowIndex of rowIndices) {
@@ -276,11 +284,12 @@ function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]
   }
 }
 
+/** Sends the formats. @returns their indices; `undefined`, the format of a cell that has none, is `General` in a workbook without styles */
 async function sendFormats(
   rows: CellObject[][],
   rowIndices: number[],
-  ofSheet: Pick<blocks.ReportedFormats, 'is1904' | 'hiddenColumns'>,
-): Promise<Map<string, number>> {
+  { is1904, hiddenColumns, hasStyles, unstyled }: ReadSheet,
+): Promise<FormatIndices> {
   const indices = new Map<string, number>([['General', 0]]);
   for (const rowIndex of rowIndices) {
     rows[rowIndex]!.forEach((cell) => {
@@ -292,12 +301,22 @@ async function sendFormats(
     });
   }
   const report: blocks.ReportedFormats = {
-    ...ofSheet,
+    is1904,
+    hiddenColumns,
     formats: [...indices.keys()].map(numberFormat),
   };
   await send(blocks.FORMATS, JSON.stringify(report));
-  return indices;
+  for (const { row, column } of unstyled) {
+    const cell = rows[row]?.[column];
+    if (cell?.t === 'n') cell.z = missingStyle;
+  }
+  return hasStyles ? indices : new Map<string | undefined, number>(indices).set(undefined, 0);
 }
+
+type FormatIndices = ReadonlyMap<string | undefined, number>;
+
+/** Is the format of a number whose style does not exist. It has no index, like the format of a style whose format does not exist. */
+const missingStyle = 'missing style';
 
 /** The maximum number of number formats. A file with more is refused. Excel allows 65,490 styles, and the index of a format has 16 bits. */
 const maxFormats = 65_000;
@@ -314,11 +333,11 @@ function writeCell(
   writer: blocks.BlockWriter,
   cell: CellObject,
   column: number,
-  formatIndices: Map<string, number>,
+  formatIndices: FormatIndices,
 ): void {
   const { t: type, v: value } = cell;
   if (type === 'n' && typeof value === 'number') {
-    writer.number(column, formatIndices.get((cell.z ?? 'General') as string)!, value);
+    writer.number(column, formatIndices.get(cell.z as string | undefined) ?? blocks.NO_FORMAT, value);
   } else if (type === 's' && value !== undefined) {
     // No program writes NUL. So the library has taken other bytes for text, and the file is refused.
     if (String(value).includes('\0')) throw new Fault('broken');
