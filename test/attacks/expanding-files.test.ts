@@ -281,8 +281,8 @@ for (const [name, make] of Object.entries(kinds)) {
       peak = Math.max(peak, memory);
       assert.ok(memory < mostMemory, `${told}: ${Math.round(memory / mib)} MiB`);
       assert.ok(steps.longestMs < mostStepMs, `${told}: a step of ${steps.longestMs} ms`);
-      // Among fewer steps the longest one decides.
-      if (steps.count >= 1000) assert.ok(steps.p999Ms < mostUsualStepMs, `${told}: ${steps.p999Ms} ms`);
+      // Among fewer steps one or two decide, which a busy machine makes longer.
+      if (steps.count >= 5000) assert.ok(steps.p999Ms < mostUsualStepMs, `${told}: ${steps.p999Ms} ms`);
       if (answer.status === 413)
         assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /the limit is [\d,]+/);
       else await assertLoaded(expanding, way, answer, told);
