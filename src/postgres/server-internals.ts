@@ -1,7 +1,7 @@
 /**
  * Names and formats from PostgreSQL's source code. No documentation promises them, so a decision depends on them only if neither the
  * SQLSTATE nor a field of the error distinguishes the cases. No other file contains such names, except citus/worker-errors.ts for Citus.
- * server-internals.database.test.ts causes each of these errors on a real server, and test/matrix/servers.matrix.ts runs that test with
+ * server-internals.database.test.ts causes each of these errors on a real server, and test/matrix/all-servers.matrix.ts runs that test with
  * the other versions of PostgreSQL. If a new version changes one of the names, a message or a place becomes less exact.
  *
  * `routine` is the C function that raised an error.

@@ -2,7 +2,7 @@
 
 const isWhole = process.env.TEST_SIZE === 'whole';
 
-/** The run with the oldest PostgreSQL (`test/matrix/servers.matrix.ts`) sets this variable: it tries all types, in small sizes. */
+/** The run with the oldest PostgreSQL (`test/matrix/all-servers.matrix.ts`) sets this variable: it tries all types, in small sizes. */
 const hasAllCases = isWhole || process.env.TEST_CASES === 'all';
 
 export function sized(small: number, whole: number): number {

@@ -1,6 +1,8 @@
 /**
  * Runs the tests that depend on PostgreSQL with older versions of PostgreSQL, and through PgBouncer. It skips servers that this
  * machine cannot have.
+ *
+ * It takes the longest, so its name is the first one: the runner sorts the files, and it would run alone at the end.
  */
 import { test } from 'node:test';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
