@@ -15,7 +15,7 @@ export interface AlterFacts {
   owner: string;
   /** The names of the constraints and indexes that PostgreSQL drops together with the dropped columns. */
   fallen: string[];
-  /** Those that only tables below have: partitions, and tables that inherit. */
+  /** The parts that only tables below have: partitions, and tables that inherit. */
   fallenBelow: PartBelow[];
   /** The `pg_class.oid` of the table and of those below. */
   tree: number[];
