@@ -59,7 +59,7 @@ export function emptyWork() {
     },
     isTargetChosen: false,
     existing: { is: 'none' },
-    profiles: [],
+    profiles: { is: 'none' },
     mayUseProfile: false,
     usedProfile: { is: 'none' },
     alike: { is: 'none' },

@@ -96,7 +96,7 @@ export interface State {
   loadFilter: LoadFilter;
   oneLoad: Remote<Load>;
   /** The saved settings that the token may use. */
-  profiles: ListedProfile[];
+  profiles: Remote<ListedProfile[]>;
   /** The settings of the loads since the page was opened, the newest first. */
   remembered: Settings[];
   /** true: the file is new, and the user has not changed the target, a column or a rule for rows, so the page may use settings that fit it. */

@@ -2,6 +2,7 @@
 import { type ListedType, ProblemError } from '../../client/client.ts';
 import { withNewestSettings } from '../derived/homes.ts';
 import { type Place, placed, withPlace } from '../derived/mapping.ts';
+import { listedProfiles } from '../derived/profiles.ts';
 import { keyOfTable } from '../derived/table.ts';
 import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
 import { changeTogether } from './change-together.ts';
@@ -58,11 +59,13 @@ export async function readTypes({ client, set, state: { file } }: Page): Promise
 const maxProfiles = 1000;
 
 /** Asks for the profiles. If the request fails, for example because the service keeps no records, the page offers none. */
-export async function readProfiles({ client, set }: Page): Promise<void> {
-  const profiles = await firstOf(client.profiles(), maxProfiles).catch(() => undefined);
-  if (profiles === undefined) return;
-  set({ profiles });
-  changeTogether({ set }, (together) => ({ parts: withNewestSettings(together, profiles) }));
+export async function readProfiles(page: Page): Promise<void> {
+  const isQuiet = page.state.profiles.is === 'ready';
+  await page.remote('profiles', (signal) => firstOf(page.client.profiles({ signal }), maxProfiles), {
+    isQuiet,
+  });
+  const profiles = listedProfiles(page.state);
+  changeTogether(page, (together) => ({ parts: withNewestSettings(together, profiles) }));
 }
 
 export function changeTarget(page: Page, to: Partial<Target>): void {

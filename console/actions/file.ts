@@ -41,6 +41,7 @@ export function forgetFile(page: Page): void {
     'inspection',
     'top',
     'check',
+    'profiles',
     'usedProfile',
     'alike',
     'repaired',

@@ -3,7 +3,7 @@ import type { ListedProfile } from '../../client/client.ts';
 import { uploadParameters } from '../../client/parameters.ts';
 import { defaultOf } from '../parameters.ts';
 import type { Part, Settings, State, Target, Together } from '../state.ts';
-import { fitsHeader } from './profiles.ts';
+import { fitsHeader, listedProfiles } from './profiles.ts';
 import { keyOfTable } from './table.ts';
 import { includedParts, mayExist, parametersOfPart } from './together.ts';
 
@@ -30,7 +30,7 @@ export function homesOf(state: State, together: Together): Map<Part, Home> {
 
 function homeOf(state: State, together: Together, part: Part): Home | undefined {
   const isThere = mayExist(together, part);
-  const known = [...state.profiles, ...state.remembered].find(
+  const known = [...listedProfiles(state), ...state.remembered].find(
     (one) =>
       isForParts(one, together) &&
       (isThere ? one.parameters.table === part.table : fitsHeader(one, part.headers)),

@@ -20,6 +20,11 @@ export function profileOf(state: State): ProfileContent {
   };
 }
 
+/** Returns the profiles that the page knows; none before the service has listed them. */
+export function listedProfiles({ profiles }: State): ListedProfile[] {
+  return profiles.is === 'ready' ? profiles.value : [];
+}
+
 const maxRemembered = 20;
 
 /** Returns the settings of earlier loads with those of this load. */
@@ -61,11 +66,12 @@ function isFor({ parameters }: Pick<Settings, 'parameters'>, target: Target): bo
  */
 export function fittingSettings(state: State): ListedProfile | Settings | undefined {
   const { inspection, profiles, isTargetChosen, target, existing } = state;
-  if (inspection.is !== 'ready') return undefined;
+  // A profile goes before the settings of the last load, so the page waits for the list.
+  if (inspection.is !== 'ready' || profiles.is === 'none' || profiles.is === 'busy') return undefined;
   const { header } = inspection.value;
   const fits = (one: Pick<Settings, 'headers' | 'parameters'>): boolean =>
     one.parameters.table !== undefined && (!isTargetChosen || isFor(one, target)) && fitsHeader(one, header);
-  const fitting = profiles.filter(fits);
+  const fitting = listedProfiles(state).filter(fits);
   if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
   const isNameFree = existing.is === 'failed' || (existing.is === 'ready' && existing.value === null);
   return state.remembered.find(

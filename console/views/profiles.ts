@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import type { ListedProfile } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { alikeTable } from '../derived/homes.ts';
-import { fitsHeader, offeredSettings } from '../derived/profiles.ts';
+import { fitsHeader, listedProfiles, offeredSettings } from '../derived/profiles.ts';
 import { h } from '../h.ts';
 import type { Inspection } from '../inspection.ts';
 import { defaultOf } from '../parameters.ts';
@@ -17,10 +17,11 @@ export function saveButton({ file, session }: State, actions: Actions): VNode | 
 }
 
 export function profileFields(
-  { savedProfile, profiles, target }: State,
+  state: State,
   { name, isShared }: Extract<Dialog, { is: 'profile' }>,
   actions: Actions,
 ): Child {
+  const { savedProfile, target } = state;
   const change = (to: { name?: string; isShared?: boolean }): void =>
     actions.showDialog({ is: 'profile', name, isShared, ...to });
   if (savedProfile.is === 'ready') {
@@ -31,7 +32,9 @@ export function profileFields(
     ]);
   }
   const shared = isShared ? target.schema : null;
-  const isThere = profiles.some((one) => one.name === name && one.shared_with === shared && one.is_own);
+  const isThere = listedProfiles(state).some(
+    (one) => one.name === name && one.shared_with === shared && one.is_own,
+  );
   return h('div', { class: 'stack' }, [
     h('p', null, [
       'Saved are the names and types of the columns, how values are read, and what happens to existing, missing and wrong rows. The file and its rows are not saved.',
@@ -61,7 +64,8 @@ export function profileFields(
 
 /** The saved settings that fit the file, and a list of all. */
 export function profileOffer(state: State, { header }: Inspection, actions: Actions): Child {
-  const { profiles, usedProfile } = state;
+  const { usedProfile } = state;
+  const profiles = listedProfiles(state);
   const offered = offeredSettings(state);
   const alike = offered ? undefined : alikeTable(state);
   if (alike === undefined && profiles.length === 0 && usedProfile.is === 'none' && offered === undefined)

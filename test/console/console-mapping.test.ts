@@ -1,7 +1,7 @@
 /** What the console concludes about the columns of a file: their places in an existing table, warnings in words, and the next step. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TableDescription } from '../../client/client.ts';
+import type { ListedProfile, TableDescription } from '../../client/client.ts';
 import { emptyPlan } from '../../console/derived/columns.ts';
 import {
   emptyColumns,
@@ -34,6 +34,7 @@ function stateOf(
     step: 'columns',
     file: { name: 'a.csv', size: 100, kind: 'spreadsheet', content: new File(['x'], 'a.csv') },
     inspection: { is: 'ready', value: inspection },
+    profiles: { is: 'ready', value: [] },
     existing: { is: 'ready', value: table === null ? null : (value as unknown as TableDescription) },
     target: {
       schema: 'public',
@@ -350,11 +351,16 @@ test('the settings of a load into an existing table are used for the next file w
     name: 'm',
     headers: ['Cust No'],
     parameters: { table: 'shop' },
-  } as unknown as State['profiles'][number];
-  assert.equal(fittingSettings({ ...next, profiles: [profile] }), profile);
-  assert.equal(fittingSettings({ ...next, profiles: [profile, { ...profile, name: 'n' }] }), undefined);
+  } as unknown as ListedProfile;
+  const listed = (...value: ListedProfile[]): Pick<State, 'profiles'> => ({
+    profiles: { is: 'ready', value },
+  });
+  // Which of them is used must not depend on which answer comes first.
+  assert.equal(fittingSettings({ ...next, profiles: { is: 'busy', sentBytes: 0 } }), undefined);
+  assert.equal(fittingSettings({ ...next, ...listed(profile) }), profile);
+  assert.equal(fittingSettings({ ...next, ...listed(profile, { ...profile, name: 'n' }) }), undefined);
   assert.equal(
-    fittingSettings({ ...next, remembered: [], profiles: [{ ...profile, parameters: {} }] }),
+    fittingSettings({ ...next, remembered: [], ...listed({ ...profile, parameters: {} }) }),
     undefined,
   );
   const ofNew = remembered({ ...state, existing: { is: 'ready', value: null }, remembered: settings });

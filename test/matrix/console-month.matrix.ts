@@ -240,6 +240,11 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       await press(page, 'Close');
       await load(page);
 
+      // The list of saved settings may be the last answer that arrives.
+      await page.route(/\/api\/v1\/profiles(\?|$)/, async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 2000));
+        await route.continue();
+      });
       await page.goto(`${service.url}/#/tables/public/shop`);
       await press(page, 'Load a file into it');
       await choose(page, 'december.xlsx', bookOfDay('01.12.2026'));
