@@ -120,7 +120,7 @@ suite('a request that is sent again', () => {
     assert.equal(await count(), before + 2);
   });
 
-  test('a stored answer is not sent to a token of the subject with another role or without table:read', async () => {
+  test('a stored answer is not sent to a token of the subject with another role, other schemas or without table:read', async () => {
     const [{ role }] = (await service.rows('SELECT current_user AS role')) as [{ role: string }];
     await service.rows("CREATE TABLE public.hidden (s text); INSERT INTO public.hidden VALUES ('TOPSECRET')");
     const scope = 'table:alter table:load';
@@ -129,6 +129,8 @@ suite('a request that is sent again', () => {
       unread: { scope },
       role: { scope: `${scope} table:read`, role },
       'role, unread': { scope, role },
+      schemas: { scope: `${scope} table:read`, schemas: ['public'] },
+      'other schemas': { scope: `${scope} table:read`, schemas: ['public', 'sales_*'] },
     };
     const body = JSON.stringify({ table: { columns: [{ name: 's', type: 'integer' }] } });
     const headersOf = (key: string) => ({ 'content-type': 'application/json', ...keyed(key).headers });

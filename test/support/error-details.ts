@@ -65,7 +65,7 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'link-failed':
     'The server 127.0.0.1:1 of the link did not send the whole file: the connection failed (ECONNREFUSED).',
   'idempotency-key-reused':
-    'Another request was answered under this Idempotency-Key, or the same one with other rights (table:read, role). Send a new key for a new request.',
+    'Another request was answered under this Idempotency-Key, or the same one with other rights (table:read, role, schemas). Send a new key for a new request.',
   'invalid-webhook':
     'The host 192.168.0.1 has no address, or one in a private or special network that WEBHOOK_PRIVATE_NETWORKS does not allow.',
   'invalid-profile': 'A profile cannot have the parameter dry_run, which belongs to one upload.',

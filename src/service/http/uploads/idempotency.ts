@@ -44,10 +44,15 @@ export function requestKeyOf(
 
 /**
  * Returns the rights that decide which values of a table an answer shows. They belong to the request, so a token of the same subject with
- * other rights does not get its answer. Nothing is added for `table:read` without a role, so that keys of older versions remain valid.
+ * other rights does not get its answer. Nothing is added for `table:read` without the claims `role` and `schemas`, so that keys of older
+ * versions remain valid.
  */
-function rightsOf({ scopes, role }: Grants): string {
-  return `${scopes.has('table:read') ? '' : '\0without table:read'}${role === undefined ? '' : `\0role ${role}`}`;
+function rightsOf({ scopes, role, schemas }: Grants): string {
+  return [
+    scopes.has('table:read') ? '' : '\0without table:read',
+    role === undefined ? '' : `\0role ${role}`,
+    schemas === undefined ? '' : `\0schemas ${[...schemas].sort().join()}`,
+  ].join('');
 }
 
 /**
@@ -66,7 +71,7 @@ export function checkedKey(name: string, place: 'header' | 'query parameter', va
 function keyReused(): AppError {
   return new AppError(
     'idempotency-key-reused',
-    'Another request was answered under this Idempotency-Key, or the same one with other rights (table:read, role). Send a new key for a new request.',
+    'Another request was answered under this Idempotency-Key, or the same one with other rights (table:read, role, schemas). Send a new key for a new request.',
   );
 }
 
