@@ -538,6 +538,17 @@ test('a deleted row that returns because a trigger changes keys is refused', asy
   assert.deepEqual(await idsOf(table), ['a', 'c']);
 });
 
+test('a deleted row that a trigger inserts again is refused', async () => {
+  const table = await create(plain, ten);
+  await service.rows(`
+    CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO ${table} VALUES (OLD.id); RETURN NULL; END $$;
+    CREATE TRIGGER again AFTER DELETE ON ${table} FOR EACH ROW WHEN (OLD.id = 7) EXECUTE FUNCTION again()`);
+  const query = `&missing_rows=delete${allowed}`;
+  const { detail } = assertProblem(await send(table, ids(1, 2), query), 422, 'invalid-parameter');
+  assert.match(detail, /inserts the row again/);
+  assert.equal((await counts(send(table, ids(1, 7), query))).deleted, 8);
+});
+
 for (const [key, columns, rows, data] of [
   [
     'the default of a column',

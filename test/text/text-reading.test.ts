@@ -615,3 +615,26 @@ test('a warning lists its choices as parameters, and each of them ends the warni
     }
   }
 });
+
+test('an empty field in quotes stays the empty text with quoted=exact beside every other parameter', async () => {
+  const lines = ['id,a,n', '1,"",x', '2,,y', '3, ,z'];
+  for (const query of [
+    'trim=true',
+    'null_values=N',
+    'date_order=dmy',
+    'decimal_sign=,',
+    'thousands_sign=space',
+  ]) {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id int PRIMARY KEY, a text, n text);
+      INSERT INTO ${name} SELECT id, 'old' FROM generate_series(1, 3) AS id`);
+    const path = `?if_exists=append&on_conflict=update&empty_cells=null&quoted=exact&${query}`;
+    const { status, body } = await uploadCsv(name, lines, path);
+    assert.equal(status, 200, JSON.stringify(body));
+    const found = (await rowsOf(name)).map(({ a }) => a);
+    assert.deepEqual(found, ['', null, query === 'trim=true' ? null : ' '], query);
+    const inferred = nextTable();
+    await uploadCsv(inferred, lines, `?quoted=exact&all_text=true&${query}`);
+    assert.equal((await rowsOf(inferred))[0]!.a, '', query);
+  }
+});

@@ -97,9 +97,13 @@ export class TextReadingSink extends ForwardingSink {
       if (bytes[from]! <= SPACE || bytes[from]! > LAST_ASCII) start = trimmedStart(bytes, from, to);
       if (bytes[to - 1]! <= SPACE || bytes[to - 1]! > LAST_ASCII) end = trimmedEnd(bytes, start, to);
     }
-    // In a text file, an empty text cannot be distinguished from no value.
-    if ((kind === kinds.TEXT && start === end) || this.#isNull(bytes, start, end)) {
+    // In a text file, a text that is blank without its spaces is no value. An empty text comes only from `quoted=exact`, and is one.
+    if ((kind === kinds.TEXT && start === end && from < to) || this.#isNull(bytes, start, end)) {
       this.inner.cell(column, kinds.NULL, bytes, start, start);
+      return;
+    }
+    if (start === end) {
+      this.inner.cell(column, kind, bytes, start, end);
       return;
     }
     switch (this.#wanted[column]) {

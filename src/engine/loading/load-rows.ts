@@ -318,12 +318,10 @@ async function stagedRows(
   moved: MovedRows,
 ): Promise<LoadedRows> {
   const { conflict } = staged;
-  const { unchanged } = moved;
-  // If a trigger prevents the update of a row, the row counts in `changed` but not in `merged`, so the difference may be negative.
-  const inserted = Math.max(moved.merged - moved.changed, 0);
+  const { changed, unchanged } = moved;
+  const inserted = moved.merged - moved.changed;
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
-  const changed = Math.min(moved.changed, moved.merged);
   return {
     ...(conflict && { conflictKey: conflict.isKeySent ? conflict.key.columns : [] }),
     inserted,

@@ -14,6 +14,7 @@ import { quoteIdentifier, quoteLiteral } from '../../../postgres/sql.ts';
 import { sqlstateFor } from '../../../postgres/sqlstate.ts';
 import {
   changedCounter,
+  hasCountInBlock,
   mergeBlock,
   progress,
   type RowRange,
@@ -251,7 +252,7 @@ function mergeOf(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
     const merge = mergeBlock(load, number, block, `INTO ${stored}, ${changedNow}`);
-    return load.isSharded || load.computed ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+    return hasCountInBlock(load) ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');

@@ -49,6 +49,7 @@ export async function judgeRows(
   faulty: FaultyRows | undefined,
   problems: Problems,
 ): Promise<MovedRows> {
+  if (isOfTableRules(load, refusal)) throw refusal.error;
   const rules = await target.readRules(client);
   await completeNames(client, target, refusal, rules);
   const judgement = { client, target, load, rules, problems };
@@ -62,6 +63,16 @@ export async function judgeRows(
   await unlessImpossible(() => judge(all, refusal));
   if (problems.count === before) addRefusal(target, refusal, load.places, problems);
   return refuse(problems);
+}
+
+/** Returns whether PostgreSQL refuses `on_conflict` because of the table's rules (CREATE RULE), before it reads a row. */
+function isOfTableRules({ hasRules, conflict }: StagedLoad, { error, moved }: Refusal): boolean {
+  return (
+    hasRules &&
+    conflict !== undefined &&
+    moved === undefined &&
+    conditionOf(error) === 'feature_not_supported'
+  );
 }
 
 /**

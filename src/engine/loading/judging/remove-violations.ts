@@ -87,10 +87,10 @@ export async function removeViolations(judgement: Judgement): Promise<Removal> {
 
 /** Returns the staged rows in the form that the queries read. Rows with text that is not valid for its type must have been removed before. */
 export function sentRows({ load, refusesAll }: Judgement): SentRows {
-  const { relation, columns, isBare, conflict } = load;
+  const { stored, columns, isBare, conflict } = load;
   return {
     relation: typedStagingTable(columns, undefined),
-    existing: isBare ? undefined : relation,
+    existing: isBare ? undefined : stored,
     conflict,
     judgesSurplusRows: !refusesAll,
     leavesUnchanged: findsUnchanged(load),

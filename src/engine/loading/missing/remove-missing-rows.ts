@@ -109,7 +109,7 @@ async function settle(
     : statements.deleteMissingRows(search);
   const changed = await change(client, load, statement);
   if (changed < missing && facts.hasRowSecurity) throw hiddenByPolicies(action, missing - changed);
-  const mayReturn = action === 'delete' && changed > 0 && (target.changesRows || lacksKeys(load, search));
+  const mayReturn = action === 'delete' && changed > 0 && (facts.hasTriggers || lacksKeys(load, search));
   return {
     ...resultOf(action, missing, { changed, unmarked }, changes),
     ...(mayReturn && { afterMove: () => refuseReturned(client, search) }),
@@ -127,7 +127,7 @@ function lacksKeys({ staged: { columns, shapes } }: MissingLoad, { key }: statem
 async function refuseReturned(client: ClientBase, search: statements.Search): Promise<void> {
   if (!(await isFound(client, statements.hasReturned(search)))) return;
   const detail =
-    'A row that missing_rows=delete has deleted returned with the rows of the upload: a row of the data lacks a part of its key, which PostgreSQL fills in, or a trigger of the table changes the key. Send the whole key in every row, as the table stores it (empty_cells=null sends empty cells as NULL), or missing_rows=keep.';
+    'A row that missing_rows=delete has deleted returned with the rows of the upload: a row of the data lacks a part of its key, which PostgreSQL fills in, or a trigger of the table changes the key or inserts the row again. Send the whole key in every row, as the table stores it (empty_cells=null sends empty cells as NULL), or missing_rows=keep.';
   throw wrongParameter('missing_rows', detail);
 }
 

@@ -15,6 +15,8 @@ import { findsUnchanged, isUnchanged, record } from './unchanged-rows.ts';
 export const progress = 'pg_temp."tablewright progress"';
 export const changedCounter = 'pg_temp."tablewright changed"';
 export const unchangedCounter = 'pg_temp."tablewright unchanged"';
+/** A sequence that holds the number of the last row that began to change a row of the table. */
+const changing = 'pg_temp."tablewright changing"';
 
 /** Creates this sequence, which is dropped with the staging table. */
 export const createProgress = `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`;
@@ -26,8 +28,8 @@ export const readProgress = `SELECT CASE WHEN is_called THEN last_value::int END
  * Begins to count the rows of the table that `mergeRows` changes, and those that it finds unchanged. Sequences are used because no column
  * distinguishes an inserted row from an updated one in all supported versions of PostgreSQL and on partitioned tables. They are dropped with the staging table.
  */
-export const startCounting = qualified`${createCounter(changedCounter)}; ${createCounter(unchangedCounter)};
-SELECT pg_catalog.setval('${changedCounter}', 0), pg_catalog.setval('${unchangedCounter}', 0)`;
+export const startCounting = qualified`${createCounter(changedCounter)}; ${createCounter(unchangedCounter)}; ${createCounter(changing)};
+SELECT pg_catalog.setval('${changedCounter}', 0), pg_catalog.setval('${unchangedCounter}', 0), pg_catalog.setval('${changing}', 0)`;
 
 function createCounter(name: string): string {
   return `CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${name} MINVALUE 0 OWNED BY ${stagingTable}.${shapeNumber}`;
@@ -122,17 +124,36 @@ export function mergeBlock(
   into?: string,
 ): CallersStatement {
   const merge = mergeRows(load, shape, range);
-  return load.isSharded || load.computed ? mergeAndCount(load, merge, into) : merge;
+  return hasCountInBlock(load) ? mergeAndCount(load, merge, into) : merge;
 }
 
-/** Returns whether `mergeAndCount` is needed: the number of rows that `mergeRows` affects is wrong for the shape, or their computed values are measured. */
-export function mustCountMerged(
-  { isSharded, isBare, conflict, computed }: StagedLoad,
-  shape: number,
-): boolean {
-  if (computed) return true;
+/** Returns whether `mergeBlock` returns a row of the type `MergedCount`. */
+export function hasCountInBlock(load: StagedLoad): boolean {
+  return load.isSharded || returned(load).length > 0;
+}
+
+/** Returns whether `mergeAndCount` is needed: the number of rows that `mergeRows` affects is wrong for the shape, or something is done with each stored row. */
+export function mustCountMerged(load: StagedLoad, shape: number): boolean {
+  const { isSharded, isBare, conflict } = load;
+  if (returned(load).length > 0) return true;
   return isSharded && !isBare && conflict?.shapes.includes(shape) === true;
 }
+
+/** Returns the expressions of RETURNING that do something with each stored row. */
+function returned(load: StagedLoad): string[] {
+  return [
+    ...(load.computed ? [measureRow(load.computed)] : []),
+    ...(countsStored(load) ? [countIfChanged] : []),
+  ];
+}
+
+/** Returns whether changes are counted after they were stored, because a trigger may prevent them. */
+function countsStored({ conflict, isBare, isSharded, mayPreventUpdates }: StagedLoad): boolean {
+  return mayPreventUpdates && conflict?.action === 'update' && !isBare && !isSharded;
+}
+
+/** PostgreSQL computes RETURNING for a stored row before it reads the next row. */
+const countIfChanged = `CASE WHEN pg_catalog.currval('${changing}') OPERATOR(pg_catalog.=) pg_catalog.currval('${progress}') THEN pg_catalog.nextval('${changedCounter}') END`;
 
 /**
  * Returns a statement that moves no row, but makes Citus commit the transaction in two phases. Without it, a transaction that has
@@ -150,20 +171,16 @@ export interface MergedCount {
 }
 
 /**
- * Runs a statement of `mergeRows` for a sharded table or for measured rows, and returns one row of the type `MergedCount`. Without it the count is wrong, because
- * with ON CONFLICT Citus counts the rows that it reads. `xmax` is 0 in a new row, and not 0 in an updated row, because the statement has locked that
- * row before. Sequences count the changes of measured rows, because partitioned tables have no `xmax` here.
+ * Runs a statement of `mergeRows` for a sharded table, or one that does something with each stored row, and returns one row of the type `MergedCount`. Without it
+ * the count is wrong, because with ON CONFLICT Citus counts the rows that it reads. `xmax` is 0 in a new row, and not 0 in an updated row, because the statement has
+ * locked that row before. Otherwise sequences count the changes, because partitioned tables have no `xmax` here.
  *
  * @param into the clause INTO of PL/pgSQL
  */
-export function mergeAndCount(
-  { computed }: Pick<StagedLoad, 'computed'>,
-  merge: CallersStatement,
-  into = '',
-): CallersStatement {
-  if (computed)
-    return qualified`WITH merged AS (${merge} RETURNING ${measureRow(computed)} AS measured)
-SELECT pg_catalog.count(measured)::int AS count, 0 AS changed ${into} FROM merged`;
+export function mergeAndCount(load: StagedLoad, merge: CallersStatement, into = ''): CallersStatement {
+  if (returned(load).length > 0)
+    return qualified`WITH merged AS (${merge} RETURNING ${returned(load).join(', ')})
+SELECT pg_catalog.count(*)::int AS count, 0 AS changed ${into} FROM merged`;
   return qualified`WITH merged AS (${merge} RETURNING t.xmax)
 SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS changed ${into} FROM merged`;
 }
@@ -173,11 +190,8 @@ function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadC
   return key.flatMap((name) => columns.filter((column) => column.name === name));
 }
 
-function onConflict(
-  { action, key }: ConflictRule,
-  columns: LoadColumn[],
-  { columns: all, compared, isSharded, computed }: StagedLoad,
-): string {
+function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], load: StagedLoad): string {
+  const { columns: all, compared, isSharded, computed } = load;
   const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
@@ -194,21 +208,21 @@ function onConflict(
     isChanging.length > 0
       ? `${of('t')} OPERATOR(pg_catalog.*<>) ${of('excluded')}`
       : `${compared === undefined}`;
+  const count = countsStored(load)
+    ? `pg_catalog.setval('${changing}', pg_catalog.currval('${progress}'))`
+    : `pg_catalog.nextval('${changedCounter}')`;
   return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE CASE WHEN ${isChanged}
-THEN pg_catalog.nextval('${changedCounter}') OPERATOR(pg_catalog.>) 0${computed ? ` AND ${measureBefore(computed)}` : ''} ELSE pg_catalog.nextval('${unchangedCounter}') OPERATOR(pg_catalog.<) 0 END`;
+THEN ${count} OPERATOR(pg_catalog.>) 0${computed ? ` AND ${measureBefore(computed)}` : ''} ELSE pg_catalog.nextval('${unchangedCounter}') OPERATOR(pg_catalog.<) 0 END`;
 }
 
 /**
  * Runs several statements of `mergeRows` as one statement. PostgreSQL checks references only at the end of a statement, so rows
  * of one shape may refer to rows of another. It returns one row `count`: the number of rows inserted or updated.
  */
-export function mergeTogether(
-  { computed }: Pick<StagedLoad, 'computed'>,
-  merges: CallersStatement[],
-): CallersStatement {
-  const returned = computed ? measureRow(computed) : '1';
+export function mergeTogether(load: StagedLoad, merges: CallersStatement[]): CallersStatement {
+  const expressions = [...returned(load), '1'].join(', ');
   const names = merges.map((_, index) => `merge_${index}`);
-  const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING ${returned})`);
+  const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING ${expressions})`);
   // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
   const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
   return qualified`WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`;

@@ -213,7 +213,7 @@ async function moveInTurn(
   for (const shape of inMovingOrder(load)) {
     const merge = statements.mergeRows(load, shape);
     if (withSqlstate || statements.mustCountMerged(load, shape)) {
-      if (!load.computed) await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
+      if (load.isSharded) await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
       const { rows } = await queryInCallersPath<statements.MergedCount>(
         client,
         statements.mergeAndCount(load, merge),

@@ -19,7 +19,7 @@ import { comparedColumns } from './unchanged-rows.ts';
 /** The table that the staged rows will be moved into. */
 export type StageTarget = Pick<
   StagedLoad,
-  'relation' | 'stored' | 'columns' | 'changesRows' | 'hasRules' | 'isSharded'
+  'relation' | 'stored' | 'columns' | 'changesRows' | 'mayPreventUpdates' | 'hasRules' | 'isSharded'
 > & {
   /** This upload has created the table, and its keys are added after the rows. */
   isNew: boolean;
@@ -49,7 +49,7 @@ export async function stageRows(
   { conflict, maxShapes, measured, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
-  const { relation, stored, isNew, changesRows, hasRules, isSharded } = target;
+  const { relation, stored, isNew, changesRows, mayPreventUpdates, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   const counters = measured ? `${createProgress}; ${createCounter}` : createProgress;
   await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${counters}`);
@@ -82,6 +82,7 @@ export async function stageRows(
     columns,
     isBare: isNew,
     changesRows,
+    mayPreventUpdates,
     hasRules,
     isSharded,
     shapes,

@@ -30,7 +30,7 @@ export async function stageStored(
 ): Promise<StagedLoad | undefined> {
   const { breaks } = numbers;
   if (breaks === undefined) return undefined;
-  const { relation, stored, isNew, changesRows, hasRules, isSharded } = target;
+  const { relation, stored, isNew, changesRows, mayPreventUpdates, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   const query = storedRows(relation, columns, breaks);
   await client.query(readInOrder);
@@ -45,9 +45,12 @@ export async function stageStored(
   if (!areRead) await fill();
   const shapes = new Shapes(1);
   shapes.numberOf([...columns.keys()].filter((index) => !columns[index]!.isGenerated));
-  const load = { relation, stored, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
+  const rows = { relation, stored, columns, changesRows, mayPreventUpdates, hasRules, isSharded };
   return {
-    ...load,
+    ...rows,
+    isBare: isNew,
+    shapes,
+    places,
     mostAdded: mostAdded(ownBytes, ratio),
     conflict: undefined,
     compared: undefined,

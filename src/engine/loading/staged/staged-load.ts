@@ -16,6 +16,8 @@ export interface StagedLoad {
   isBare: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
+  /** The table has triggers that may prevent the update of a row. */
+  mayPreventUpdates: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   hasRules: boolean;
   /** Citus stores the table at its workers. */

@@ -83,7 +83,7 @@ export async function openExistingTable(
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =
     treatment.rows[0]!;
-  const { hasRules, hasOtherRules, isSharded } = others;
+  const { mayPreventUpdates, hasRules, hasOtherRules, isSharded } = others;
   if (!isTable(kind)) throw droppedMeanwhile();
   // The answer must describe the table. If the texts of its defaults, checks and indexes are too long for that, the upload is refused before its rows are read.
   if (!hasShortTrees) await checkTexts(client, oid);
@@ -114,6 +114,7 @@ export async function openExistingTable(
     // The error of a COPY to a sharded table does not name the row. So the rows are kept, to find it.
     mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
     changesRows,
+    mayPreventUpdates,
     hasRules,
     hasOtherRules,
     isSharded,

@@ -114,6 +114,7 @@ export class NewTable implements RowTarget {
   readonly isNew = true;
   readonly mayRefuseRows: boolean;
   readonly changesRows = false;
+  readonly mayPreventUpdates = false;
   readonly hasRules = false;
   readonly hasOtherRules = false;
   readonly takesNoCopy = false;

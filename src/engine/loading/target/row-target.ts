@@ -20,6 +20,8 @@ export interface RowTarget {
   readonly mayRefuseRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   readonly changesRows: boolean;
+  /** The table has triggers that may prevent the update of a row. */
+  readonly mayPreventUpdates: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   readonly hasRules: boolean;
   /** The table may refuse rows for a reason that `readRules` does not read, such as a trigger or a policy. */

@@ -154,6 +154,8 @@ export interface RowTreatment {
   hasRowTriggers: boolean;
   /** The table has triggers that run for each row before it is inserted. */
   changesRows: boolean;
+  /** The table has triggers that run for each row before it is updated, and may prevent this. */
+  mayPreventUpdates: boolean;
   /** The table has rules for INSERT or UPDATE. */
   hasRules: boolean;
   /** The table may refuse rows for a reason that `readRowRules` does not read: row triggers, policies, partitions, or other indexes. */
@@ -164,7 +166,7 @@ export interface RowTreatment {
 
 /** Returns a query of the `RowTreatment`: what PostgreSQL does to the rows of the table besides storing them. */
 export function rowTreatment(relation: string): Statement {
-  // The bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT. A partition may have its own triggers.
+  // The bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT, 16 UPDATE. A partition may have its own triggers.
   // session_replication_role decides which triggers are enabled.
   const text = `
 WITH triggers AS (
@@ -176,6 +178,7 @@ SELECT $1::regclass::oid::bigint::float8 AS oid, (SELECT relkind::text FROM pg_c
   ${hasShortTrees('$1::regclass')} AS "hasShortTrees",
   row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
+  EXISTS (SELECT FROM triggers WHERE type & 19 = 19) AS "mayPreventUpdates",
   EXISTS (SELECT FROM pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
   EXISTS (SELECT FROM triggers) OR row_security_active($1::regclass) OR EXISTS (SELECT FROM pg_partition_tree($1::regclass)) OR EXISTS (
     SELECT FROM pg_index WHERE indrelid = $1::regclass AND (indisexclusion OR indexprs IS NOT NULL)) AS "hasOtherRules",
