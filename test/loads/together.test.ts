@@ -669,3 +669,38 @@ test('an asynchronous load of a plan makes its corrections later', async () => {
   await endOf(service, accepted.body.id);
   assert.deepEqual(await service.rows('SELECT n::int FROM a'), [{ n: 7 }]);
 });
+
+test('missing rows of a partitioned table are not deleted together with rows for a partition', async () => {
+  const options = { if_exists: 'append', on_conflict: 'update' };
+  const missing = { ...options, missing_rows: 'delete', max_missing_rows: '100%' };
+  for (const [parent, partition] of [
+    ['zoo', 'aviary'],
+    ['animals', 'birds'],
+  ] as const) {
+    await clear();
+    await service.rows(`CREATE TABLE ${parent} (id int PRIMARY KEY, v text) PARTITION BY RANGE (id);
+      CREATE TABLE ${parent}_low PARTITION OF ${parent} FOR VALUES FROM (0) TO (100) PARTITION BY RANGE (id);
+      CREATE TABLE ${partition} PARTITION OF ${parent}_low DEFAULT; INSERT INTO ${parent} VALUES (1, 'a')`);
+    const files = { x: 'id,v\n10,new\n11,new', y: 'id,v\n1,a' };
+    const plan = (ofParent: object, ofPartition: object) =>
+      load(
+        [
+          { table: parent, file: 'x', ...ofParent },
+          { table: partition, file: 'y', ...ofPartition },
+        ],
+        files,
+      );
+    for (const [one, other, named] of [
+      [options, missing, 2],
+      [missing, options, 1],
+      [missing, missing, 2],
+    ] as const) {
+      const { status, body } = await plan(one, other);
+      assert.equal(status, 422, JSON.stringify(body));
+      const [{ part, parameter }] = body.errors;
+      assert.deepEqual([part, parameter], [named, 'missing_rows'], JSON.stringify(body.errors));
+    }
+    assert.deepEqual(await service.rows(`SELECT id FROM ${parent}`), [{ id: 1 }]);
+    assert.equal((await plan(options, options)).status, 200);
+  }
+});

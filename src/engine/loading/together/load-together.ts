@@ -27,6 +27,7 @@ import { emptyTables, lockExclusively, lockTables } from './lock-tables.ts';
 import { inOrderOfReferences } from './order-of-references.ts';
 import type { Part, PlannedTable } from './part.ts';
 import { errorOfTables, isOfOneTable, namingLaterTables, namingTable } from './problems-of-tables.ts';
+import { refuseSharedRows } from './refuse-shared-rows.ts';
 import { sentForeignKeys, sentTargets, tableKey, withoutForeignKeys } from './sent-foreign-keys.ts';
 import { swapWithin } from './swap-within.ts';
 
@@ -109,6 +110,7 @@ async function loadWithin(
   const versions = await readVersions(client, parts);
   const byName = parts.toSorted((a, b) => (tableKey(a.schema, a.name) < tableKey(b.schema, b.name) ? -1 : 1));
   await lockTables(client, byName, signal);
+  await refuseSharedRows(client, byName, signal);
   await findReferences(client, parts);
   await emptyTables(client, byName, signal);
   const ordered = inOrderOfReferences(byName, ({ refersTo }) => refersTo);
