@@ -352,7 +352,7 @@ export interface paths {
     };
     /**
      * List Load Changes
-     * @description Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.
+     * @description Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table, before its triggers: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.
      */
     get: operations['listLoadChanges'];
     put?: never;

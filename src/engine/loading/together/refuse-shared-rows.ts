@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { wrongParameter } from '../../../core/errors.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
+import { readPartitionsAmong } from '../../tables/catalog/partitions.ts';
 import { changesMissingRows } from '../request/load-request.ts';
 import type { Part } from './part.ts';
 import { namingTable } from './problems-of-tables.ts';
@@ -21,10 +22,7 @@ export async function refuseSharedRows(
   const changing = parts.filter(({ isExisting, request }) => isExisting && changesMissingRows(request));
   if (changing.length === 0) return;
   const relations = parts.map(({ schema, name }) => quoteQualified(schema, name));
-  const { rows } = await client.query<{ partition: number; parent: number }>(readPartitionsAmong, [
-    relations,
-  ]);
-  for (const { partition, parent } of rows) {
+  for (const { partition, parent } of await readPartitionsAmong(client, relations)) {
     const pair = [parts[partition]!, parts[parent]!] as const;
     const part = pair.find((one) => changing.includes(one));
     if (part === undefined) continue;
@@ -33,7 +31,3 @@ export async function refuseSharedRows(
     await namingTable(part, signal, () => Promise.reject(wrongParameter('missing_rows', detail)));
   }
 }
-
-const readPartitionsAmong = `WITH tables AS (SELECT to_regclass(name)::oid AS oid, place::int - 1 AS place FROM unnest($1::text[]) WITH ORDINALITY AS given (name, place))
-SELECT p.place AS partition, t.place AS parent FROM tables p CROSS JOIN pg_partition_ancestors(p.oid) a JOIN tables t ON t.oid = a.relid AND t.oid <> p.oid
-ORDER BY 1, 2`;

@@ -27,3 +27,14 @@ export async function admitBelow(
   );
   for (const { schema } of rows) admitSchema(schema);
 }
+
+/** Returns which of the tables are partitions of others of them, also through further tables, by their places. @param relations quoted */
+export async function readPartitionsAmong(
+  client: ClientBase,
+  relations: readonly string[],
+): Promise<{ partition: number; parent: number }[]> {
+  const text = `WITH tables AS (SELECT to_regclass(name)::oid AS oid, place::int - 1 AS place FROM unnest($1::text[]) WITH ORDINALITY AS given (name, place))
+SELECT p.place AS partition, t.place AS parent FROM tables p CROSS JOIN pg_partition_ancestors(p.oid) a JOIN tables t ON t.oid = a.relid AND t.oid <> p.oid
+ORDER BY 1, 2`;
+  return (await client.query<{ partition: number; parent: number }>(text, [relations])).rows;
+}

@@ -90,7 +90,7 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
       schema: {
         ...operation('loads', 'listLoadChanges'),
         description:
-          'Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.',
+          'Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table, before its triggers: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.',
         params: LoadPath,
         querystring: Query,
         response: {
