@@ -735,6 +735,29 @@ test('rules of the table with on_conflict concern no single row', async () => {
   await service.rows('DROP TABLE log CASCADE');
 });
 
+test('rules of the table act on every row, whatever other rows the upload has', async () => {
+  await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int CHECK (n > 0)); CREATE TABLE log (a int);
+    CREATE RULE also AS ON INSERT TO t DO ALSO INSERT INTO log VALUES (NEW.a);
+    CREATE RULE odd AS ON INSERT TO t WHERE NEW.a % 2 = 1 DO INSTEAD NOTHING`);
+  for (const [rows, query, inserted] of [
+    [[{ a: 1 }, { a: 2 }], '', 1],
+    [[{ a: 3 }, { a: 4 }], '&faulty_rows=leave_out', 1],
+    [[{ a: 5 }, { a: 6 }, { a: 8, n: -1 }], '&faulty_rows=leave_out', 1],
+    [[{ a: 7 }, { a: 10, n: 5 }], '', 1],
+  ] as const) {
+    const { status, body } = await append([...rows], query);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.load.inserted, inserted);
+    assert.equal(body.load.warnings[0].code, 'suppressed-rows');
+  }
+  const keys = async (table: string) =>
+    (await service.rows(`SELECT DISTINCT a FROM ${table} ORDER BY a`)).map(({ a: key }) => key);
+  assert.deepEqual(await keys('t'), [2, 4, 6, 10]);
+  const logged = await keys('log');
+  for (const key of [1, 2, 3, 4, 5, 6, 7, 10]) assert.ok(logged.includes(key), String(key));
+  await service.rows('DROP TABLE log CASCADE');
+});
+
 test('a key of an inheriting table is free in the table, also if other rows have problems', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int); INSERT INTO t VALUES (1);
     CREATE TABLE t_child () INHERITS (t); INSERT INTO t_child VALUES (7)`);

@@ -554,6 +554,45 @@ suite('what comes back is what was sent', () => {
   });
 });
 
+test('NDJSON of a text file has NULL for its empty cells if the request said so', async () => {
+  await create('cleared', [
+    { name: 'k', type: 'int' },
+    { name: 'n', type: 'int' },
+    { name: 't', type: 'text', default: 'none' },
+  ]);
+  await service.rows("ALTER TABLE cleared ADD PRIMARY KEY (k); INSERT INTO cleared VALUES (1, 1, 'old')");
+  const query = '&on_conflict=update&empty_cells=null';
+  const refused = await append('cleared', 'k,n,t\n1,x,\n', query);
+  const lines = (await textOf(idOf(refused), '?format=ndjson')).replace('"x"', '2');
+  const again = await service.request(
+    'POST',
+    '/table/cleared/upload/json?if_exists=append&on_conflict=update',
+    {
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: lines,
+    },
+  );
+  assert.equal(again.status, 200, JSON.stringify(again.body));
+  assert.deepEqual(await service.rows('SELECT * FROM cleared'), [{ k: 1, n: 2, t: null }]);
+});
+
+test('NDJSON is refused for a text file and a table with JSON, whose values would become strings', async () => {
+  for (const type of ['json', 'jsonb', 'own_json']) {
+    const name = `with_${type}`;
+    await service.rows(`CREATE DOMAIN own_${type} AS jsonb; CREATE TABLE ${name} (n int, j ${type})`);
+    const refused = await append(name, 'n,j\nx,"{""a"":1}"\n');
+    const { status, bytes } = await fileOf(idOf(refused), '?format=ndjson');
+    assert.deepEqual([status, JSON.parse(bytes.toString()).code], [422, 'invalid-parameter']);
+    const csv = await textOf(idOf(refused), '?format=csv');
+    assert.equal((await append(name, csv.replace('x', '1'))).status, 200);
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ n: 1, j: { a: 1 } }]);
+  }
+  await service.rows('CREATE TABLE from_json (n int, j jsonb)');
+  const data = [{ n: 'x', j: { a: 1 } }];
+  const refused = await service.post('/table/from_json/upload/json?if_exists=append', { data });
+  assert.match(await textOf(idOf(refused), '?format=ndjson'), /"j":\{"a":1\}/);
+});
+
 suite('hostile rows', () => {
   test('the OpenAPI document has the limits of the service', async () => {
     const { body } = await service.get('/openapi.json');

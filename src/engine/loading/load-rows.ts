@@ -3,7 +3,7 @@
  *
  * There are two ways. Most rows are copied *straight* into the table, which is fast. Rows are *staged* in a temporary table and moved
  * from there if their keys may conflict with other rows (`on_conflict`), if the type of a column has no binary encoder, or if the table
- * does not accept COPY. If PostgreSQL refuses rows on the straight way, they are staged, too, because every row with a problem can be
+ * does not accept COPY or has rules. If PostgreSQL refuses rows on the straight way, they are staged, too, because every row with a problem can be
  * found in the staging table (judging/judge-rows.ts).
  */
 
@@ -142,7 +142,9 @@ function isStagedAtOnce(load: RowLoad): boolean {
 }
 
 function mustBeStaged({ target, options }: RowLoad): boolean {
-  return options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
+  // COPY ignores rules (CREATE RULE), which act on each row that is judged.
+  const isCopied = !target.takesNoCopy && !target.hasRules;
+  return options.conflict !== undefined || !isCopied || target.columns.some(isStagedAsText);
 }
 
 type Loaded = Pick<Attempt, 'missing'> & { loaded: LoadedRows };

@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { withSecondReading } from '../../core/cells/row-source.ts';
 import type { Warning } from '../../core/errors.ts';
-import { ColumnMatcher, ownsProblemColumn } from '../../encoding/columns/column-matching.ts';
+import { ColumnMatcher, jsonColumnOf, ownsProblemColumn } from '../../encoding/columns/column-matching.ts';
 import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
 import type { Widening } from '../../encoding/widening/misfits.ts';
@@ -151,7 +151,10 @@ export async function fillTable(
   // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
   if (!target.isNew) context.observer?.opened(target.oid);
-  if (context.observer) context.observer.ownsProblemColumn = ownsProblemColumn(target.columns);
+  if (context.observer) {
+    context.observer.ownsProblemColumn = ownsProblemColumn(target.columns);
+    context.observer.jsonColumn = jsonColumnOf(target.columns);
+  }
   const filled = originNames(request.provenance);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);
   const options = rowOptions(upload, target, matcher, progress, types);

@@ -53,6 +53,7 @@ export class LoadRun implements LoadObserver {
   rows = (): number => 0;
   problems = (): number => 0;
   ownsProblemColumn = false;
+  jsonColumn: string | undefined;
   /** Makes the answer to the request from the result. It must be set before the load begins. */
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');

@@ -10,7 +10,7 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** A row is written in parts of this length, so that the text of a whole long row is not in memory, too. */
 const maxTextLength = 64 * 1024;
 
-export function jsonLineRows({ names, columns, hasReasons }: WrittenTable): RowsWriter {
+export function jsonLineRows({ names, columns, notation, hasReasons }: WrittenTable): RowsWriter {
   const keys = new Map(columns.map((column, index) => [column, `${JSON.stringify(names[index])}:`]));
   return {
     begin() {},
@@ -22,8 +22,14 @@ export function jsonLineRows({ names, columns, hasReasons }: WrittenTable): Rows
         out.append(Buffer.from(text));
         text = '';
       }
+      // JSON has no parameter `empty_cells`, so a cell that is empty and means NULL becomes null.
+      const missing = notation?.emptyIsNull ? columns.filter((column) => !row.cellOf.has(column)) : [];
+      if (missing.length > 0) {
+        const nulls = missing.map((column) => `${keys.get(column)}null`).join();
+        text += `${row.count > 0 ? ',' : ''}${nulls}`;
+      }
       if (hasReasons)
-        text += `${row.count > 0 ? ',' : ''}${JSON.stringify(problemColumn)}:${JSON.stringify(row.reason)}`;
+        text += `${row.count + missing.length > 0 ? ',' : ''}${JSON.stringify(problemColumn)}:${JSON.stringify(row.reason)}`;
       out.append(Buffer.from(`${text}}\n`));
     },
     end() {},

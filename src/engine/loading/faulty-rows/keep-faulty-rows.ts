@@ -5,6 +5,7 @@
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import type { Problem } from '../../../core/errors.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import type { LoadObserver } from '../request/load-request.ts';
 import { CsvFit, type CsvNotation } from './csv-fit.ts';
 import { EndOfFaultyRows, FaultyRowSink } from './faulty-row-sink.ts';
 import type { SentTable } from './sent-rows.ts';
@@ -30,7 +31,7 @@ export interface FoundProblems {
 /**
  * Reads the rows with problems.
  *
- * @param ownsProblemColumn the table has a column with the name of the column with the reasons
+ * @param observed what the load has seen of the table
  * @param notation how the request reads texts
  * @returns undefined: no problem has a row, or the rows cannot be read again
  * @throws what the input throws; the signal's reason
@@ -38,7 +39,7 @@ export interface FoundProblems {
 export async function keepFaultyRows(
   input: LoadInput,
   problems: FoundProblems,
-  ownsProblemColumn: boolean,
+  { ownsProblemColumn, jsonColumn }: Pick<LoadObserver, 'ownsProblemColumn' | 'jsonColumn'>,
   notation: CsvNotation,
   signal: AbortSignal,
 ): Promise<KeptRows | undefined> {
@@ -57,7 +58,7 @@ export async function keepFaultyRows(
   const columns = sink.columnsInOrder().filter((column) => sink.isShown(column));
   const { format = 'json', delimiter, quoted } = source.reading ?? {};
   const table: SentTable = {
-    ...{ format, delimiter, quoted, columns, notation, csvFault: sink.csvFault },
+    ...{ format, delimiter, quoted, columns, notation, csvFault: sink.csvFault, jsonColumn },
     names: columns.map((column) => sink.names[column]!),
     hasReasons: !ownsProblemColumn,
     rows: sink.count,

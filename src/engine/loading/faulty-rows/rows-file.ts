@@ -1,8 +1,10 @@
 /** Writes the file with the kept rows of a load. */
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
+import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { Pace } from '../../../core/pause-for-others.ts';
+import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { Chunks } from '../../tables/export/chunks.ts';
 import { maxCellLength, maxSheetColumns } from '../../tables/export/workbook/sheet-limits.ts';
 import { workbook } from '../../tables/export/workbook/workbook.ts';
@@ -28,7 +30,7 @@ export function formatOfRows({ format, delimiter }: SentTable): RowsFileFormat {
  * Returns the bytes of the file.
  *
  * @param pieces the pieces of `KeptRows` after the first one
- * @throws AppError `limit-exceeded` if a workbook cannot have the rows; `invalid-parameter` if CSV cannot give back a value
+ * @throws AppError `limit-exceeded` if a workbook cannot have the rows; `invalid-parameter` if CSV or NDJSON cannot give back a value
  */
 export function rowsFile(
   table: SentTable,
@@ -36,6 +38,7 @@ export function rowsFile(
   format: RowsFileFormat,
 ): AsyncGenerator<Buffer> {
   if (format === 'csv') requireCsvFit(table.csvFault, 'Send format=ndjson.');
+  if (format === 'ndjson') requireJsonFit(table);
   const rows = inflated(pieces);
   if (format !== 'xlsx') return textFile(table, rows, format);
   const advice = 'Send format=csv or ndjson.';
@@ -45,6 +48,13 @@ export function rowsFile(
     throw limitExceeded('The rows have too many columns for a workbook', maxSheetColumns, 'columns', advice);
   const name = table.isComplete ? 'faulty rows' : `${table.rows} faulty rows of more`;
   return workbook(bytesOf(sheetOfRows(table), rows), name);
+}
+
+/** A text of a file is a JSON value in a column of JSON. In NDJSON it would be a JSON string. */
+function requireJsonFit({ format, jsonColumn }: SentTable): void {
+  if (jsonColumn === undefined || format === 'json' || format === 'ndjson') return;
+  const detail = `NDJSON cannot give back the texts of the column "${shortenValue(jsonColumn)}", which are JSON values. Send format=csv or xlsx.`;
+  throw new AppError('invalid-parameter', detail);
 }
 
 /** Returns the bytes of a text file. @param pieces rows in the form of sent-rows.ts */

@@ -37,6 +37,8 @@ export interface SentTable extends WrittenTable {
   format: string;
   /** The error of the first value that CSV cannot give back. */
   csvFault?: string | undefined;
+  /** A column of JSON of the table. */
+  jsonColumn?: string | undefined;
   /** The number of rows, and of the pieces that they are stored in. */
   rows: number;
   pieces: number;

@@ -77,6 +77,8 @@ export interface LoadObserver {
   problems: () => number;
   /** Whether the table has a column with the name of the column with the reasons. The load sets it. */
   ownsProblemColumn: boolean;
+  /** A column of JSON of the table. The load sets it. */
+  jsonColumn: string | undefined;
   /** Called with the oid of an existing table into which rows are loaded. @param part the index of the table, if the load has several */
   opened(oid: number, part?: number): void;
   /** Called with the result before the transaction ends. It may be called again with another result. */

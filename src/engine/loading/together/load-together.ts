@@ -80,7 +80,8 @@ export async function loadTogether(
 function partsOf(context: LoadContext, planned: readonly PlannedTable[]): Part[] {
   const observers = planned.map((_, part): LoadObserver => {
     const opened: LoadObserver['opened'] = (oid) => context.observer?.opened(oid, part);
-    return { rows: () => 0, problems: () => 0, ownsProblemColumn: false, opened, committing: () => {} };
+    const nothing = { ownsProblemColumn: false, jsonColumn: undefined, committing: () => {} };
+    return { rows: () => 0, problems: () => 0, ...nothing, opened };
   });
   if (context.observer) {
     context.observer.rows = () => sumOf(observers.map(({ rows }) => rows()));

@@ -81,7 +81,7 @@ async function keepRows(input: LoadInput, { query, run, signal, log }: Upload): 
     inOrderOfRows: () => found.inOrderOfRows(),
   };
   try {
-    found.rows = await keepFaultyRows(input, problems, run.ownsProblemColumn, notation, signal);
+    found.rows = await keepFaultyRows(input, problems, run, notation, signal);
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'the faulty rows of a load could not be kept');
   }
