@@ -64,7 +64,7 @@ export interface ReportedNames {
 
 /**
  * The reasons why a file cannot be read. `unknown-method`: the method of its encryption is not supported. `wrong-password`: none of
- * the passwords opens it. `broken`: any error of the library.
+ * the passwords opens it. `code-page …`: the texts have a code page that is not supported. `broken`: any error of the library.
  */
 export type ReaderFault =
   | 'unknown-method'
@@ -74,7 +74,11 @@ export type ReaderFault =
   | 'no-workbook'
   | 'too-many-cells'
   | 'too-many-sheets'
+  | `${typeof codePageFault}${number}`
   | 'broken';
+
+/** The beginning of a fault. The number of the code page follows. */
+export const codePageFault = 'code-page ';
 
 /** The maximum number of cells. If all of them are whole numbers, they just fit into the memory of the process. */
 export const maxCells = 1_750_000;

@@ -2,14 +2,19 @@
  * Prepares the records of an .xls file (MS-XLS 2.3) for the library, in one pass: it counts the cells, refuses what no program
  * writes, because the library would guess what it means, and corrects records that the library misunderstands.
  *
- * Everything but the count and the repeated cells concerns Excel 5 and later, whose records have one layout. The pass ends where
- * the library stops reading.
+ * Everything but the count, the repeated cells and the lengths of cells concerns Excel 5 and later, whose records have one layout.
+ * The pass ends where the library stops reading.
  */
+
+import { CONTINUE, checkSharedStrings, checkText, RecordBytes, recordHeadBytes } from './record-bytes.ts';
 
 const CODE_PAGE = 0x42;
 const BOUND_SHEET = 0x85;
 const DATE_MODE = 0x22;
 const STYLE = 0xe0;
+const FONT = 0x31;
+const FORMAT = 0x41e;
+const SHARED_STRINGS = 0xfc;
 const BOF = 0x809;
 const EOF = 0x0a;
 const FORMULA = 0x06;
@@ -18,8 +23,16 @@ const NUMBER = 0x203;
 const RK = 0x27e;
 const MULTIPLE_RK = 0xbd;
 const BOOLEAN = 0x205;
-/** RString, LabelSst, Label. */
-const TEXT_CELLS = new Set([0xd6, 0xfd, 0x204]);
+const SHARED_TEXT = 0xfd;
+const LABEL = 0x204;
+const RICH_LABEL = 0xd6;
+const ROW = 0x208;
+const COLUMN_INFO = 0x7d;
+const MERGED_CELLS = 0xe5;
+/** May be between a formula and its text: Array, ShrFmla, Table and Sub. */
+const PARTS_OF_FORMULA = new Set([0x221, 0x4bc, 0x236, 0x91, CONTINUE]);
+/** Describe the whole workbook, so they have no effect in a sheet. The library would let them take effect there. */
+const GLOBALS = new Set([CODE_PAGE, BOUND_SHEET, DATE_MODE, STYLE, FONT, FORMAT, SHARED_STRINGS]);
 /** The beginnings of a sheet in Excel 2, 3 and 4. */
 const OLD_BEGINNINGS = new Set([0x09, 0x209, 0x409]);
 /** The cells of Excel 2, and the formulas of Excel 3 and 4. */
@@ -27,17 +40,60 @@ const OLD_CELLS = new Set([0x02, 0x03, 0x04, 0x05, 0x206, 0x406]);
 /** The other records of these versions that the library reads in every file: String, Format and XF. */
 const OLD_RECORDS = new Set([0x07, 0x1e, 0x43, 0x243, 0x443]);
 
-const recordHeadBytes = 4;
 /** A cell begins with its row, its column and its style, which have 2 bytes each. */
 const cellHeadBytes = 6;
 /** The length of a MulRk record without its cells (row, first column, last column), and the length of each cell. */
 const multipleHeadBytes = 6;
 const multipleCellBytes = 6;
 
+/**
+ * The minimum lengths of the records whose content the library reads (MS-XLS 2.4). It would read beyond the end of a shorter record.
+ * The length of `FORMAT` follows from its text. Some records of Excel 2 to 4 are shorter.
+ */
+const commonLeastBytes: [type: number, bytes: number][] = [
+  [NUMBER, 14],
+  [RK, 10],
+  [MULTIPLE_RK, multipleHeadBytes + multipleCellBytes],
+  [BOOLEAN, 8],
+  [SHARED_TEXT, 10],
+  [LABEL, 8],
+  [RICH_LABEL, 8],
+  [CODE_PAGE, 2],
+];
+const leastBytes = new Map([
+  ...commonLeastBytes,
+  [FORMULA, 22],
+  [STRING, 2],
+  [STYLE, 16],
+  [BOUND_SHEET, 7],
+  [DATE_MODE, 2],
+  [SHARED_STRINGS, 8],
+  [ROW, 16],
+  // Some programs omit the last bytes, which are reserved.
+  [COLUMN_INFO, 10],
+  [MERGED_CELLS, 2],
+]);
+const leastOldBytes = new Map([
+  ...commonLeastBytes,
+  [FORMULA, 17],
+  [0x206, 18],
+  [0x406, 18],
+  [0x02, 9],
+  [0x03, 15],
+  [0x04, 8],
+  [0x05, 9],
+]);
+const styleBytes97 = 20;
+const mergedAreaBytes = 8;
+
+const textResult = 0;
 const booleanResult = 1;
 
 const EXCEL_5 = 0x500;
 const EXCEL_97 = 0x600;
+/** The versions that a BOF record of Excel 5 may state, for which the library reads the file as one of Excel 2, 3 or 4. */
+const OLD_VERSIONS = new Set([0x02, 0x07, 0x200, 0x300, 0x400]);
+const SHEET = 0x10;
 const CHART = 0x20;
 const maxColumns = 256;
 
@@ -61,13 +117,24 @@ interface UnstyledNumber {
   column: number;
 }
 
+/** The texts have a code page that the service does not know. */
+export class UnknownCodePage extends Error {
+  readonly codePage: number;
+
+  constructor(codePage: number) {
+    super(`Unknown code page ${codePage}`);
+    this.codePage = codePage;
+  }
+}
+
 /**
  * Checks the records of a workbook and corrects some of them in place.
  *
+ * @param hasTable returns whether the library has a table for a code page
  * @throws Error if the workbook is broken
  */
-export function prepareRecords(stream: Buffer): PreparedRecords {
-  const pass = new RecordPass(stream);
+export function prepareRecords(stream: Buffer, hasTable: (codePage: number) => boolean): PreparedRecords {
+  const pass = new RecordPass(stream, hasTable);
   for (let at = 0; at + recordHeadBytes <= stream.length; ) {
     const type = stream.readUInt16LE(at);
     const end = Math.min(stream.length, at + recordHeadBytes + stream.readUInt16LE(at + 2));
@@ -79,6 +146,8 @@ export function prepareRecords(stream: Buffer): PreparedRecords {
 
 class RecordPass {
   readonly #stream: Buffer;
+  readonly #text: RecordBytes;
+  readonly #hasTable: (codePage: number) => boolean;
   /** `EXCEL_5` or `EXCEL_97`; 0: an older version, or one that the file does not state. */
   #version = 0;
   #depth = 0;
@@ -90,27 +159,43 @@ class RecordPass {
   #cells = 0;
   #styles = 0;
   #unstyled: UnstyledNumber[] = [];
-  /** The last formula has a number as its result. */
-  #hasNumberResult = false;
+  /** The last cell is a formula whose result is a text, which has not occurred yet. */
+  #awaitsText = false;
+  #hasSharedStrings = false;
   readonly #seen = new SeenCells();
 
-  constructor(stream: Buffer) {
+  constructor(stream: Buffer, hasTable: (codePage: number) => boolean) {
     this.#stream = stream;
+    this.#text = new RecordBytes(stream);
+    this.#hasTable = hasTable;
   }
 
   /** Takes the next record. @returns false if the library stops before it */
   take(type: number, at: number, end: number): boolean {
     const start = at + recordHeadBytes;
-    if (type === BOF || OLD_BEGINNINGS.has(type)) this.#begin(type, at, end);
-    else if (this.#depth === 0) return false;
-    else if (type === EOF) this.#depth--;
-    else if (type === NUMBER || type === RK) this.#number(start, end);
-    else if (type === FORMULA) this.#formula(start, end);
+    const awaitsText = this.#awaitsText;
+    if (!PARTS_OF_FORMULA.has(type)) this.#awaitsText = false;
+    if (type === BOF || OLD_BEGINNINGS.has(type)) {
+      this.#begin(type, at, end);
+      return true;
+    }
+    if (this.#depth === 0) return false;
+    if (this.#version !== 0 && GLOBALS.has(type) && (this.#parts > 1 || this.#depth > 1)) {
+      this.#stream.writeUInt16LE(ignoredType, at);
+      return true;
+    }
+    const least = (this.#version === 0 ? leastOldBytes : leastBytes).get(type);
+    if (least !== undefined && end - start < least) throw new Error('A record is too short');
+    if (type === EOF) this.#finishPart(start, end);
+    else if (type === NUMBER || type === RK) this.#number(start);
+    else if (type === FORMULA) this.#formula(start);
     else if (type === MULTIPLE_RK) this.#multiple(start, end);
-    else if (type === BOOLEAN) this.#boolean(start, end);
-    else if (TEXT_CELLS.has(type)) this.#cell(start, end);
-    else if (OLD_CELLS.has(type)) this.#oldCell(start, end);
-    else if (this.#version !== 0) this.#other(type, at, end);
+    else if (type === BOOLEAN) this.#boolean(start);
+    else if (type === SHARED_TEXT || type === LABEL || type === RICH_LABEL) this.#label(type, start, end);
+    else if (OLD_CELLS.has(type)) this.#oldCell(start);
+    else if (type === STRING) this.#textOfFormula(awaitsText, start, end);
+    else if (type === CODE_PAGE) this.#codePage(start);
+    else if (this.#version !== 0) this.#other(type, start, end);
     return true;
   }
 
@@ -124,58 +209,109 @@ class RecordPass {
 
   #begin(type: number, at: number, end: number): void {
     const start = at + recordHeadBytes;
-    const version = type === BOF && end - start >= 4 ? this.#stream.readUInt16LE(start) : 0;
-    if (this.#parts === 0) this.#version = version === EXCEL_5 || version === EXCEL_97 ? version : 0;
+    if (type === BOF && end - start < 4) throw new Error('A record is too short');
+    if (this.#parts === 0) this.#version = type === BOF ? this.#readVersion(start) : 0;
     // The first record decides, also in files whose sheets state another version. The library would change its mind.
-    else if (this.#version !== 0 && version !== 0) this.#stream.writeUInt16LE(this.#version, start);
+    else if (this.#version !== 0 && type === BOF) this.#stream.writeUInt16LE(this.#version, start);
+    else if (this.#version !== 0) throw new Error('A sheet is of another version of Excel');
     if (this.#depth++ > 0) return;
     this.#partStart = at;
     this.#isChart = end - start >= 4 && this.#stream.readUInt16LE(start + 2) === CHART;
     this.#parts++;
-    this.#hasNumberResult = false;
     this.#seen.beginSheet();
   }
 
-  #other(type: number, at: number, end: number): void {
-    const start = at + recordHeadBytes;
+  #readVersion(start: number): number {
+    const version = this.#stream.readUInt16LE(start);
+    if (version === EXCEL_5 || version === EXCEL_97) return version;
+    // The library would read any other workbook as one of Excel 97.
+    const isOld =
+      OLD_VERSIONS.has(version) || (version === 0 && this.#stream.readUInt16LE(start + 2) === SHEET);
+    if (!isOld) throw new Error('The version of Excel is unknown');
+    return 0;
+  }
+
+  #finishPart(start: number, end: number): void {
+    if (this.#version !== 0 && end > start) throw new Error('The end of a sheet has content');
+    this.#depth--;
+  }
+
+  #other(type: number, start: number, end: number): void {
     const stream = this.#stream;
+    const is97 = this.#version === EXCEL_97;
     if (type === STYLE) {
+      if (is97 && end - start < styleBytes97) throw new Error('A record is too short');
       this.#styles++;
-    } else if (type === BOUND_SHEET && end - start >= 4) {
+    } else if (type === BOUND_SHEET) {
       this.#sheetStarts.push(stream.readUInt32LE(start));
-    } else if (type === CODE_PAGE && end - start >= 2) {
-      // Since Excel 97 all texts are UTF-16, and their compressed form omits high bytes that are 0. The library would decode them with the code page.
-      if (this.#version === EXCEL_97) stream.writeUInt16LE(utf16, start);
+      this.#checkText(start + 6, end, 1);
+    } else if (type === FORMAT) {
+      this.#checkText(start + 2, end, is97 ? 2 : 1);
+    } else if (type === SHARED_STRINGS) {
+      if (this.#hasSharedStrings) throw new Error('The shared strings occur twice');
+      this.#hasSharedStrings = true;
+      checkSharedStrings(this.#text.moveTo(start, end));
     } else if (type === DATE_MODE) {
-      // Only the globals of the workbook set the date system. The library would let any sheet change it for all others.
-      if (this.#parts > 1 || this.#depth > 1) stream.writeUInt16LE(ignoredType, at);
-    } else if (type === STRING) {
-      if (this.#hasNumberResult) throw new Error('A formula has a number and a text as its result');
+      if (end - start > 2) throw new Error('A record is too long');
+      this.#checkBoolean(stream.readUInt16LE(start));
+    } else if (type === MERGED_CELLS) {
+      if (end - start < 2 + mergedAreaBytes * stream.readUInt16LE(start))
+        throw new Error('A record is too short');
     } else if (OLD_RECORDS.has(type)) {
       throw new Error('A record is of another version of Excel');
     }
   }
 
-  #number(start: number, end: number): void {
-    this.#cell(start, end);
+  #codePage(start: number): void {
+    // Since Excel 97 all texts are UTF-16, and their compressed form omits high bytes that are 0. The library would decode them with the code page.
+    if (this.#version === EXCEL_97) {
+      this.#stream.writeUInt16LE(utf16, start);
+      return;
+    }
+    const codePage = this.#stream.readUInt16LE(start);
+    if (codePage === ascii) this.#stream.writeUInt16LE(libraryAscii, start);
+    else if (!builtInCodePages.has(codePage) && !this.#hasTable(codePage))
+      throw new UnknownCodePage(codePage);
+  }
+
+  /** Checks the text of a record. Only those cells are checked that the library does not ignore. */
+  #checkText(start: number, end: number, lengthBytes: number, mayHaveMore = false): void {
+    if (this.#version === 0 || this.#isChart || this.#depth > 1) return;
+    checkText(this.#text.moveTo(start, end), lengthBytes, this.#version === EXCEL_97);
+    if (!mayHaveMore) this.#text.expectEnd();
+  }
+
+  #number(start: number): void {
+    this.#cell(start);
     const style = this.#stream.readUInt16LE(start + 4);
     this.#checkStyle(start, this.#stream.readUInt16LE(start + 2), style);
   }
 
-  #formula(start: number, end: number): void {
-    this.#number(start, end);
+  #formula(start: number): void {
+    this.#number(start);
     if (this.#version === 0) return;
-    if (end - start < cellHeadBytes + 8) throw new Error('A record is too short');
     // A result that is not a number has 0xFFFF in its last two bytes, and its type in the first one (MS-XLS 2.5.133).
-    this.#hasNumberResult = this.#stream.readUInt16LE(start + 12) !== 0xffff;
-    const isBoolean = !this.#hasNumberResult && this.#stream[start + 6] === booleanResult;
-    if (isBoolean) this.#checkBoolean(this.#stream[start + 8]!);
+    if (this.#stream.readUInt16LE(start + 12) !== 0xffff) return;
+    const result = this.#stream[start + 6];
+    if (result === booleanResult) this.#checkBoolean(this.#stream[start + 8]!);
+    this.#awaitsText = result === textResult;
   }
 
-  #boolean(start: number, end: number): void {
-    this.#cell(start, end);
+  /** The library would give the text to the last formula, whatever its result is and whatever has followed it. */
+  #textOfFormula(isAwaited: boolean, start: number, end: number): void {
     if (this.#version === 0) return;
-    if (end - start < cellHeadBytes + 2) throw new Error('A record is too short');
+    if (!isAwaited) throw new Error('A text follows a formula whose result it is not');
+    this.#checkText(start, end, 2);
+  }
+
+  #label(type: number, start: number, end: number): void {
+    this.#cell(start);
+    if (type !== SHARED_TEXT) this.#checkText(start + cellHeadBytes, end, 2, type === RICH_LABEL);
+  }
+
+  #boolean(start: number): void {
+    this.#cell(start);
+    if (this.#version === 0) return;
     const isError = this.#stream[start + 7] === 1;
     if (!isError) this.#checkBoolean(this.#stream[start + 6]!);
   }
@@ -187,7 +323,6 @@ class RecordPass {
 
   #multiple(start: number, end: number): void {
     const count = Math.floor((end - start - multipleHeadBytes) / multipleCellBytes);
-    if (count < 1) throw new Error('A record is too short');
     const first = this.#stream.readUInt16LE(start + 2);
     for (let index = 0; index < count; index++) {
       this.#place(start, first + index);
@@ -199,13 +334,12 @@ class RecordPass {
     }
   }
 
-  #oldCell(start: number, end: number): void {
+  #oldCell(start: number): void {
     if (this.#version !== 0) throw new Error('A record is of another version of Excel');
-    this.#cell(start, end);
+    this.#cell(start);
   }
 
-  #cell(start: number, end: number): void {
-    if (end - start < cellHeadBytes) throw new Error('A record is too short');
+  #cell(start: number): void {
     this.#place(start, this.#stream.readUInt16LE(start + 2));
   }
 
@@ -227,6 +361,13 @@ class RecordPass {
 
 /** The code page of UTF-16. */
 const utf16 = 1200;
+const ascii = 367;
+const libraryAscii = 20_127;
+/**
+ * The code pages that the library reads without a table: the Macintosh and Windows ones under other numbers, ASCII, UTF-7 and UTF-8.
+ * UTF-16 is missing, because a text of Excel 5 has one byte for each stated character.
+ */
+const builtInCodePages = new Set([0x8000, 0x8001, libraryAscii, 65_000, 65_001]);
 
 /** The type `InterfaceEnd`, which the library ignores. */
 const ignoredType = 0xe2;

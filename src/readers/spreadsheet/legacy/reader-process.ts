@@ -33,7 +33,7 @@ import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/num
 import * as blocks from './cell-blocks.ts';
 import { decryptRecords } from './decrypt-records.ts';
 import { type ColumnRange, findHiddenColumns } from './hidden-columns.ts';
-import { type PreparedRecords, prepareRecords } from './prepare-records.ts';
+import { type PreparedRecords, prepareRecords, UnknownCodePage } from './prepare-records.ts';
 
 /** The library exports this function, but its types do not. */
 const { parse_xlscfb } = library as unknown as {
@@ -80,10 +80,15 @@ async function run(): Promise<void> {
     }
   } catch (error) {
     process.stderr.write(String(error));
-    await send(frames.FAILED, error instanceof Fault ? error.message : 'broken');
+    await send(frames.FAILED, faultOf(error));
   }
   // The process must exit explicitly, because standard input is still open and the library may have left timers or handles.
   process.exit(0);
+}
+
+function faultOf(error: unknown): blocks.ReaderFault {
+  if (error instanceof UnknownCodePage) return `${blocks.codePageFault}${error.codePage}`;
+  return error instanceof Fault ? error.message : 'broken';
 }
 
 /** Ends the reading because the file cannot be read. The message is a `ReaderFault`. */
@@ -184,13 +189,15 @@ function readCompoundFile(file: Buffer, passwords: Buffer[]): ReadRecords {
     if (has('PowerPoint Document')) throw new Fault('presentation');
     throw new Fault('no-workbook');
   }
+  // The library ignores a chain of sectors that ends too early.
+  if (entry.content.length < entry.size) throw new Fault('broken');
   decryptStream(entry, passwords);
   return readStream(entry.content as Buffer, () => parse_xlscfb(container, parsing));
 }
 
 /** Prepares the records of the stream, which `readIt` then reads. */
 function readStream(stream: Buffer, readIt: () => WorkBook): ReadRecords {
-  const records = prepareRecords(stream);
+  const records = prepareRecords(stream, (codePage) => codePage in codepages.cptable);
   if (records.cells > blocks.maxCells) throw new Fault('too-many-cells');
   return { workbook: readIt(), stream, records };
 }
@@ -295,8 +302,8 @@ async function sendFormats(
     rows[rowIndex]!.forEach((cell) => {
       const code = cell?.z as string | undefined;
       if (code === undefined || indices.has(code)) return;
-      // Without its format a date would be read as a number, so the file is refused.
-      if (indices.size > maxFormats) throw new Fault('broken');
+      // Without its format a date would be read as a number, so the file is refused. No program writes NUL into a format.
+      if (indices.size > maxFormats || code.includes('\0')) throw new Fault('broken');
       indices.set(code, indices.size);
     });
   }

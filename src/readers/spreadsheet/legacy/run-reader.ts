@@ -11,7 +11,7 @@ import {
   ReaderRun,
 } from '../reader-process/reader-run.ts';
 import { tooManySheets } from '../sheet-names.ts';
-import { maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
+import { codePageFault, maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */
 export interface ReaderInput {
@@ -61,6 +61,7 @@ export class LegacyRun extends ReaderRun {
 }
 
 function errorOfFault(fault: ReaderFault, cause: Error, password: string | undefined): AppError {
+  if (fault.startsWith(codePageFault)) return unknownCodePage(fault.slice(codePageFault.length));
   switch (fault) {
     case 'unknown-method':
       return encrypted();
@@ -83,4 +84,11 @@ function errorOfFault(fault: ReaderFault, cause: Error, password: string | undef
         { cause },
       );
   }
+}
+
+function unknownCodePage(codePage: string): AppError {
+  return new AppError(
+    'invalid-file',
+    `The texts of the workbook use the code page ${codePage}, which is not supported. Open it in a spreadsheet program and save it as .xlsx.`,
+  );
 }
