@@ -182,6 +182,30 @@ for (const [format, file] of hiddenFiles) {
   });
 }
 
+test('the name of a group reaches the other columns of its group if its first column is hidden', async () => {
+  const groups: CellSpec[][] = [
+    ['id', '2019', '', '2020', ''],
+    ['', 'male', 'female', 'male', 'female'],
+    ['1', '2', '3', '4', '5'],
+  ];
+  for (const merged of [
+    '',
+    '<mergeCells count="2"><mergeCell ref="B1:C1"/><mergeCell ref="D1:E1"/></mergeCells>',
+  ]) {
+    const xml = worksheet(
+      '<col min="2" max="2" hidden="1"/><col min="5" max="5" hidden="1"/>',
+      sheetXml(groups),
+    );
+    const file = buildWorkbook({
+      sheets: [{ name: 'Data', xml: xml.replace('</sheetData>', `</sheetData>${merged}`) }],
+    });
+    const answer = await load(file, 'header_rows=2&hidden=skip');
+    assert.deepEqual(namesOf(answer), ['id', '2019 female', '2020 male']);
+    assert.match(JSON.stringify(warningsOf(answer)), /hidden \(B, E\) and were left out/);
+    assert.deepEqual(namesOf(await load(file, 'header_rows=2')).slice(1, 3), ['2019 male', '2019 female']);
+  }
+});
+
 test('hidden columns without a header are left out of a sheet without a header, too', async () => {
   const answer = await load(hiddenXlsx(), 'hidden=skip&header=false');
   assert.deepEqual(namesOf(answer), ['column_A', 'column_C']);

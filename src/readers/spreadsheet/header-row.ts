@@ -28,6 +28,7 @@ export class HeaderRow {
   readonly #firstColumn: number;
   readonly #cellErrorsAreNull: boolean;
   readonly #rows: number;
+  readonly #isHidden: (column: number) => boolean;
   #firstRow: number | undefined;
   #row = 0;
   /** The texts of the cells, by column from the first column of the range. A column without a cell has no entry. */
@@ -36,12 +37,17 @@ export class HeaderRow {
   /** If the header has several rows: those above the current one. */
   #above: { row: number; texts: string[] }[] = [];
 
-  /** @param firstColumn the first column of the range, from 0 */
+  /**
+   * @param firstColumn the first column of the range, from 0
+   * @param isHidden returns whether a column is left out. Its texts may still be the names of groups that reach other columns
+   */
   constructor(
     firstColumn: number,
     { headerRow, headerRows = 1 }: Pick<SheetWindow, 'headerRow' | 'headerRows'>,
     cellErrorsAreNull: boolean,
+    isHidden: (column: number) => boolean,
   ) {
+    this.#isHidden = isHidden;
     this.#firstColumn = firstColumn;
     this.#firstRow = headerRow;
     this.#rows = headerRows;
@@ -96,6 +102,7 @@ export class HeaderRow {
     const isMerged = areas.some((columns) => [...columns].some(([first, last]) => first < last));
     const spread = spreadHeader({ rows: rows.length, columns, hasText, ...(isMerged && { lastMerged }) });
     this.#texts = Array.from({ length: columns }, (_, column) => {
+      if (this.#isHidden(this.#firstColumn + column)) return '';
       const parts = spread.map((from, row) => rows[row]!.texts[from[column]!] ?? '');
       return parts.filter((text, row) => text !== '' && text !== parts[row - 1]).join(' ');
     });
@@ -118,6 +125,7 @@ export class HeaderRow {
     const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
     this.#setText(column, isNull ? '' : value);
     if (isNull || fault === SERIAL_OUT_OF_RANGE || this.#faults.length === maxFaults) return;
+    if (this.#isHidden(column)) return;
     this.#faults.push({ row: this.#row, sheetColumn: column + 1, fault, value });
   }
 
@@ -133,7 +141,7 @@ export class HeaderRow {
   }
 
   get #hasText(): boolean {
-    return this.#texts.some((text) => text !== '');
+    return this.#texts.some((text, place) => text !== '' && !this.#isHidden(this.#firstColumn + place));
   }
 
   /** Returns the trimmed texts by column, from the first column of the range on; `''`: the column has no text. */

@@ -102,9 +102,11 @@ export class SheetRows {
     this.#cellErrorsAreNull = options.cellErrors === 'null';
     this.#maxRowBytes = options.limits.maxRowBytes;
     this.#counted = new CountedValues(options.expanded);
-    this.#header = new HeaderRow(this.#firstColumn, options, this.#cellErrorsAreNull);
+    const leftOut = new LeftOutParts(options);
+    this.#leftOut = leftOut;
+    const isHidden = (column: number): boolean => leftOut.hasColumn(column);
+    this.#header = new HeaderRow(this.#firstColumn, options, this.#cellErrorsAreNull, isHidden);
     this.#columns = new SheetColumns(sink, options, this.#firstColumn, this.#header);
-    this.#leftOut = new LeftOutParts(options);
     const bounds = outline === 'brief' ? briefOutline : wholeOutline;
     this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     this.#feed = new OutlineFeed(this.outline);
@@ -231,9 +233,10 @@ export class SheetRows {
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
       this.#put(sinkColumn, kind, bytes, start, end);
-    } else if (this.#isHeaderCell(column)) {
-      this.#header.cell(column, kind, bytes, start, end);
-    } else if (this.#role !== SKIPPED) {
+      return;
+    }
+    if (this.#isHeaderCell(column)) this.#header.cell(column, kind, bytes, start, end);
+    if (this.#role !== SKIPPED) {
       const isText = kind === STRING || kind === TEXT;
       if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.#leaveOut(column);
     }
@@ -251,9 +254,8 @@ export class SheetRows {
     if (sinkColumn >= 0) {
       this.#refuseRepeated(sinkColumn);
       this.#sink.moment(sinkColumn, kind, days, microseconds);
-    } else if (this.#isHeaderCell(column)) {
-      this.#header.moment(column, kind, days, microseconds);
     } else {
+      if (this.#isHeaderCell(column)) this.#header.moment(column, kind, days, microseconds);
       this.#leaveOut(column);
     }
   }
@@ -273,9 +275,8 @@ export class SheetRows {
       this.#refuseRepeated(sinkColumn);
       if (this.#cellErrorsAreNull && isCellError(fault)) this.#putNull(sinkColumn);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
-    } else if (this.#isHeaderCell(column)) {
-      this.#header.fault(column, fault, bytes, start, end);
     } else {
+      if (this.#isHeaderCell(column)) this.#header.fault(column, fault, bytes, start, end);
       this.#leaveOut(column);
     }
   }
@@ -385,15 +386,16 @@ export class SheetRows {
 
   #isHeaderCell(column: number): boolean {
     if (this.#role !== HEADER || column < this.#firstColumn || column > this.#lastColumn) return false;
-    return !this.#leftOut.hasColumn(column);
+    return this.#header.areJoined || !this.#leftOut.hasColumn(column);
   }
 
   #outlineOther(column: number, found: number, value: number): void {
     if (!this.#leftOut.hasColumn(column)) this.#feed.other(column, found, value);
   }
 
-  /** Records a value that is not passed to the sink. It may be in a row or column that is left out. */
+  /** Records a value that is not passed to the sink, if it is in a row or column that is left out. */
   #leaveOut(column: number): void {
+    if (this.#role === HEADER && !this.#leftOut.hasColumn(column)) return;
     if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
     this.#leftOut.value(column);
   }
