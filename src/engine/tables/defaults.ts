@@ -109,6 +109,11 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   return { kind: 'expression', expression };
 }
 
+/** Writes a text as the literal of step 1, in which a backslash means itself. */
+export function literalDefault(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** Returns whether the expression can be a default (step 2). Numbers, true, false and null are expressions only as arguments. As a default they are text (step 3). */
 function isDefault(expression: Expression): boolean {
   if (expression.kind === 'cast') return isDefault(expression.argument);

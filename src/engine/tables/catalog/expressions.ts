@@ -3,7 +3,7 @@ import { maxTreeBytes, mostDigits, treeBytes } from '../../../postgres/expressio
 import type { Statement } from '../../../postgres/sql.ts';
 
 /** The maximum number of bytes of all defaults and checks of a table, in the form in which the catalogue stores them (as trees). */
-const maxTreesBytes = 32 * 1024 * 1024;
+export const maxTreesBytes = 32 * 1024 * 1024;
 /** The maximum number of digits of numbers in all defaults and checks of a table. */
 export const maxTextBytes = 16 * 1024 * 1024;
 

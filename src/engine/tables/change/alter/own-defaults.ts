@@ -3,11 +3,15 @@
  * them the default of the table, and constants that are another value in a new type.
  */
 import type { ClientBase } from 'pg';
+import type { Problem } from '../../../../core/errors.ts';
 import { shorten } from '../../../../core/identifiers.ts';
-import type { ColumnType } from '../../../../encoding/columns/load-column.ts';
+import { limitExceeded } from '../../../../core/limit-exceeded.ts';
+import { type ColumnType, firstOwnOid } from '../../../../encoding/columns/load-column.ts';
+import { maxTreeBytes, mostDigits, treeBytes } from '../../../../postgres/expression-trees.ts';
 import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { quoteLiteral, quoteQualified } from '../../../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../../../postgres/sqlstate.ts';
+import { maxTextBytes, maxTreesBytes } from '../../catalog/expressions.ts';
 import {
   type Conversion,
   convertedBy,
@@ -16,8 +20,8 @@ import {
   outputOf,
   type ValueSql,
 } from '../../conversion/conversion.ts';
-import type { ColumnDescription, TableDescription } from '../../definition.ts';
-import type { DefinitionProblems } from '../../definition-problems.ts';
+import type { TableDescription } from '../../definition.ts';
+import { checkTexts } from '../../describe-table.ts';
 import { makeInputCheck } from '../../loading/input-check.ts';
 import { type Reading, readOnce } from './alter-facts.ts';
 import type { MatchedColumns } from './match-columns.ts';
@@ -31,103 +35,185 @@ export interface OwnDefault {
   sql: string | null;
 }
 
+/** The defaults of the columns whose types or defaults change. */
+export interface FoundDefaults {
+  /** By the new name of the column. Columns whose default stays are left out. */
+  below: Map<string, OwnDefault[]>;
+  /** The values that constants of the table have in the new types, as texts: a new row gets what the conversion makes of the default in a stored row. */
+  constants: Map<string, string>;
+  /** One for each constant that would be another value in the new type. */
+  problems: Problem[];
+}
+
 type Conversions = ReadonlyMap<string, Conversion | NoConversion>;
 
 interface FoundDefault {
   column: string;
   schema: string;
   table: string;
+  oid: number;
   isBelow: boolean;
+  /** false: the defaults up to and including this one are too long together. */
+  isShort: boolean;
+  /** The default may have so many digits that PostgreSQL has not written it yet. */
+  isDoubtful: boolean;
   sql: string | null;
 }
 
 /**
- * Returns the defaults of tables below that differ from the default of the table, by the new name of the column. Columns whose default stays are left
- * out. Adds a problem for each constant that would be another value in the new type.
+ * Returns the defaults of the table that stay as constants of a new type, and those of tables below that differ from the default of the table.
+ *
+ * @throws AppError `limit-exceeded` if they are too long together
  */
 export async function readOwnDefaults(
   client: ClientBase,
   oid: number,
   { sent, matched: { oldNames } }: { sent: SentDefinition; matched: MatchedColumns },
   { described, conversions }: { described: TableDescription; conversions: Conversions },
-  { readings, problems }: { readings: Reading[]; problems: DefinitionProblems },
-): Promise<Map<string, OwnDefault[]>> {
+  readings: Reading[],
+): Promise<FoundDefaults> {
   const types = new Map(described.columns.map(({ name, type }) => [name, type]));
   const touched = sent.columns.filter(
     ({ name, existing, keepsDefault, keepsGenerated }) =>
       existing !== undefined && !(keepsDefault && keepsGenerated && types.get(name) === existing.type),
   );
-  const own = new Map<string, OwnDefault[]>();
-  if (touched.length === 0) return own;
+  const result: FoundDefaults = { below: new Map(), constants: new Map(), problems: [] };
+  if (touched.length === 0) return result;
   const byOldName = new Map(touched.map((column) => [oldNames.get(column.name)!, column]));
   const query = { text: defaultsOfTree, values: [oid, [...byOldName.keys()]] };
-  const found = await readOnce<FoundDefault>(client, query, readings);
-  for (const { column, schema, table, isBelow, sql } of found) {
-    const { name, pointer, keepsDefault } = byOldName.get(column)!;
+  const found = await readDoubtful(client, await readOnce<FoundDefault>(client, query, readings), readings);
+  const ofTable = new Map(found.filter(({ isBelow }) => !isBelow).map(({ column, sql }) => [column, sql]));
+  for (const one of found) {
+    const { name, pointer, keepsDefault } = byOldName.get(one.column)!;
+    if (one.isBelow && one.sql === ofTable.get(one.column)) continue;
     const conversion = conversions.get(name);
     const isConverted = conversion !== undefined && !('refused' in conversion);
-    const isKept = isBelow || keepsDefault;
-    let after = sql;
-    const literal = literalOf(sql);
-    if (isConverted && isKept && literal !== undefined) {
-      const { state, becomes } = await convertConstant(client, literal, conversion);
-      const whose = isBelow ? ` of the table "${shorten(schema)}"."${shorten(table)}"` : '';
-      const would =
-        state === IMPOSSIBLE
-          ? `cannot become a value of ${conversion.change.to.type.name}`
-          : `would become ${shorten(becomes!)}`;
-      const remedy = isBelow ? 'change it in PostgreSQL first' : 'send the default that new rows get';
-      const detail = `the default ${shorten(sql!)}${whose} ${would}: ${remedy}`;
-      if (state !== SAME) problems.add({ pointer: `${pointer}/default`, code: 'invalid-default', detail });
-      else after = quoteLiteral(becomes!);
-    }
-    if (isBelow)
-      own.set(name, [...(own.get(name) ?? []), { relation: quoteQualified(schema, table), sql: after }]);
+    const isKept = one.isBelow || keepsDefault;
+    const converted = isConverted && isKept ? await convertConstant(client, one.sql, conversion) : undefined;
+    if (converted !== undefined && converted.state !== SAME)
+      result.problems.push(problemOf(one, converted, pointer));
+    else if (converted !== undefined && !one.isBelow) result.constants.set(name, converted.becomes!);
+    if (!one.isBelow) continue;
+    const sql = converted?.becomes == null ? one.sql : quoteLiteral(converted.becomes);
+    const own = { relation: quoteQualified(one.schema, one.table), sql };
+    result.below.set(name, [...(result.below.get(name) ?? []), own]);
   }
-  return own;
+  return result;
 }
 
 /**
- * Returns the constants that columns keep as their defaults, as values of their new types, by the names of the columns: a new row gets what
- * the conversion makes of the old default in a stored row. Constants that are written as they were are left out.
+ * Completes the defaults with those that may have very many digits, after their digits were counted.
+ *
+ * @throws AppError `limit-exceeded`
  */
-export async function convertedDefaults(
+async function readDoubtful(
   client: ClientBase,
-  columns: ReadonlyMap<string, Pick<ColumnDescription, 'default'>>,
-  conversions: Conversions,
-): Promise<Map<string, string>> {
-  const converted = new Map<string, string>();
-  for (const [name, { default: text }] of columns) {
-    const conversion = conversions.get(name);
-    const literal = literalOf(text);
-    if (literal === undefined || conversion === undefined || 'refused' in conversion) continue;
-    const { state, becomes } = await convertConstant(client, literal, conversion);
-    if (state === SAME && becomes !== text) converted.set(name, quoteLiteral(becomes!));
+  found: FoundDefault[],
+  readings: Reading[],
+): Promise<FoundDefault[]> {
+  const long = found.find(({ isShort }) => !isShort);
+  if (long !== undefined) throw tooLong(long);
+  const complete: FoundDefault[] = [];
+  let length = 0;
+  for (const one of found) {
+    if (one.isDoubtful && one.isBelow) await checkTexts(client, one.oid);
+    const query = { text: oneDefault, values: [one.oid, one.column] };
+    const [row] = one.isDoubtful ? await readOnce<{ sql: string }>(client, query, readings) : [one];
+    complete.push({ ...one, sql: row?.sql ?? null });
+    if (one.isDoubtful) length += row?.sql?.length ?? 0;
+    if (length > maxTextBytes) throw tooLong(one);
   }
-  return converted;
+  return complete;
 }
 
-const expression = (of: string) =>
-  `CASE WHEN pg_get_expr(${of}.adbin, ${of}.adrelid) NOT LIKE 'NULL::%' THEN pg_get_expr(${of}.adbin, ${of}.adrelid) END`;
+function tooLong({ column, schema, table }: FoundDefault): Error {
+  const what = `The defaults of the table and of the tables below it, up to that of the column "${shorten(column)}" of "${shorten(schema)}"."${shorten(table)}", are too long to be read`;
+  return limitExceeded(what, maxTextBytes, 'bytes');
+}
 
-/** The defaults of the table, and those below that differ. A default of NULL is none. */
+function problemOf(
+  { isBelow, schema, table, sql }: FoundDefault,
+  { state, becomes, type }: ConvertedConstant,
+  pointer: string,
+): Problem {
+  const whose = isBelow ? ` of the table "${shorten(schema)}"."${shorten(table)}"` : '';
+  const would =
+    state === IMPOSSIBLE ? `cannot become a value of ${type}` : `would become ${shorten(becomes!)}`;
+  const remedy = isBelow ? 'change it in PostgreSQL first' : 'send the default that new rows get';
+  const detail = `the default ${shorten(sql!)}${whose} ${would}: ${remedy}`;
+  return { pointer: `${pointer}/default`, code: 'invalid-default', detail };
+}
+
+/** An explicit NULL hides the default of a domain. PostgreSQL writes it with its type, which may not fit a new type of the column. */
+const textOf = (tree: string, table: string) =>
+  `regexp_replace(pg_get_expr(${tree}, ${table}), '^NULL::.*', 'NULL')`;
+
+const oneDefault = `SELECT ${textOf('d.adbin', 'd.adrelid')} AS sql FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = $1 AND a.attname = $2`;
+
+/**
+ * The defaults of the table, and those below that differ. Equal trees mean the same default, so they are not written as texts, and do not count. The
+ * texts are written only after the lengths of all trees, and of the numbers in them, were added up.
+ */
 const defaultsOfTree = `
 WITH RECURSIVE tree AS (
-  SELECT $1::oid AS oid UNION SELECT i.inhrelid FROM tree t JOIN pg_inherits i ON i.inhparent = t.oid)
-SELECT a.attname AS column, n.nspname AS schema, c.relname AS table, c.oid <> $1 AS "isBelow", ${expression('d')} AS sql
-FROM tree JOIN pg_class c ON c.oid = tree.oid JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ANY ($2::text[]) LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-JOIN pg_attribute r ON r.attrelid = $1 AND r.attname = a.attname LEFT JOIN pg_attrdef o ON o.adrelid = $1 AND o.adnum = r.attnum
-WHERE c.oid = $1 OR ${expression('d')} IS DISTINCT FROM ${expression('o')} ORDER BY c.oid <> $1, c.oid, a.attnum`;
+  SELECT $1::oid AS oid UNION SELECT i.inhrelid FROM tree t JOIN pg_inherits i ON i.inhparent = t.oid),
+found AS (
+  SELECT a.attname, a.attrelid, a.attnum, d.adbin, ${treeBytes('d.adbin')} AS bytes,
+    coalesce(max(${treeBytes('d.adbin')}) OVER f <= ${maxTreeBytes} AND sum(${treeBytes('d.adbin')}) OVER f <= ${maxTreesBytes}, true) AS short
+  FROM tree JOIN pg_attribute a ON a.attrelid = tree.oid AND a.attname = ANY ($2::text[]) LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+  JOIN pg_attribute r ON r.attrelid = $1 AND r.attname = a.attname LEFT JOIN pg_attrdef o ON o.adrelid = $1 AND o.adnum = r.attnum
+  WHERE a.attrelid = $1 OR d.adbin::text IS DISTINCT FROM o.adbin::text WINDOW f AS (ORDER BY a.attrelid <> $1, a.attrelid, a.attnum)),
+counted AS (SELECT f.*, CASE WHEN bool_and(short) OVER () THEN ${mostDigits('adbin')} END AS digits FROM found f),
+measured AS (
+  SELECT f.*, coalesce(digits > ${maxTextBytes}, false) AS doubtful, sum(CASE WHEN digits BETWEEN 1 AND ${maxTextBytes} THEN octet_length(pg_get_expr(adbin, attrelid)) END)
+    OVER (ORDER BY attrelid <> $1, attrelid, attnum) AS written FROM counted f)
+SELECT m.attname AS column, n.nspname AS schema, c.relname AS table, c.oid::bigint::float8 AS oid, c.oid <> $1 AS "isBelow", s.short AS "isShort",
+  m.doubtful AS "isDoubtful", CASE WHEN s.short AND NOT m.doubtful THEN ${textOf('m.adbin', 'm.attrelid')} END AS sql
+FROM measured m CROSS JOIN LATERAL (SELECT m.short AND coalesce(m.written <= ${maxTextBytes}, true) AS short) s JOIN pg_class c ON c.oid = m.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+ORDER BY c.oid <> $1, c.oid, m.attnum`;
 
-/** A constant as `pg_get_expr` writes it. Other expressions are not run, because they may have effects. */
-const constant =
-  /^(?:(-?[\d.]+|true|false)|\((-?[\d.]+)\)::[^()]+|('(?:[^']|'')*')(?:::[^():']+(?:\([\d,]+\))?[^():']*)?)$/;
+/** The parts of a constant as `pg_get_expr` writes it. */
+interface Constant {
+  /** The constant without its type. */
+  value: string;
+  /** The type, as it must be written in the service's own search path; '': none. */
+  type: string;
+}
 
-/** Returns the constant without its type, so that no cast of another role runs when the type of the column reads it. undefined: it is none. */
-function literalOf(sql: string | null): string | undefined {
-  const found = constant.exec(sql ?? '');
-  return found === null ? undefined : (found[3] ?? `'${found[1] ?? found[2]}'`);
+const number = /^(?:-?[\d.]+|true|false|\(-?[\d.]+\))/;
+const typeOfConstant = /^(?:::[^():']+(?:\([\d,-]+\))?[^():']*)?$/;
+
+/** Returns the parts of a constant. undefined: it is another expression, which is not run, because it may have effects. */
+function readConstant(sql: string): Constant | undefined {
+  const end = sql.startsWith("'") ? endOfLiteral(sql) : (number.exec(sql)?.[0].length ?? 0);
+  const type = sql.slice(end);
+  return end > 0 && typeOfConstant.test(type) ? { value: sql.slice(0, end), type: type.slice(2) } : undefined;
+}
+
+/** Returns the place after the closing quote. A regular expression would need a frame for each quote of a long literal. */
+function endOfLiteral(sql: string): number {
+  for (let at = 1; ; at += 2) {
+    at = sql.indexOf("'", at);
+    if (at === -1 || sql[at + 1] !== "'") return at + 1;
+  }
+}
+
+/**
+ * Returns the value that the constant gives to a row, as SQL. Only input functions and casts of PostgreSQL itself run: a cast that may belong to another
+ * role is not a constant. An unqualified type is PostgreSQL's own (search-path.ts).
+ */
+function rowValueOf(sql: string, type: ColumnType): string | undefined {
+  const constant = readConstant(sql);
+  if (constant === undefined) return undefined;
+  const stored = type.base ?? type;
+  const isOwn = stored.oid >= firstOwnOid;
+  const isOfColumn = constant.type === nameInSql(type) || constant.type === nameInSql(stored);
+  if (!isOwn && !constant.type.includes('.')) return `CAST(${sql} AS ${nameInSql(stored)})`;
+  if (!isOfColumn) return undefined;
+  const { value } = constant;
+  const literal = value.startsWith("'") ? value : `'${value.replace(/[()]/g, '')}'`;
+  return `CAST(${isOwn ? literal : value} AS ${nameInSql(stored)})`;
 }
 
 const SAME = 0;
@@ -137,35 +223,46 @@ interface ConvertedConstant {
   /** `SAME`, `IMPOSSIBLE`, or 1: it would be another value. */
   state: number;
   becomes: string | null;
+  /** The new type, for messages. */
+  type: string;
 }
 
+/** Returns what becomes of the value that the default gives to a row. undefined: the default is no constant. */
 async function convertConstant(
   client: ClientBase,
-  literal: string,
+  sql: string | null,
   { change, path }: Conversion,
-): Promise<ConvertedConstant> {
+): Promise<ConvertedConstant | undefined> {
+  const { from, to } = change;
+  const value = sql === null ? undefined : rowValueOf(sql, from.type);
+  if (value === undefined) return undefined;
   const converted = convertedBy('c.v', path);
+  const type = to.type.name;
   try {
     return await runAndUndo(client, 'constant', async () => {
       const inputCheck = await makeInputCheck(client);
       const isInput = (text: string, type: string) => `${inputCheck}(${text}, ${quoteLiteral(type)})`;
       const holds = (condition = (_: ValueSql) => 'true') =>
         `(${condition({ value: 'c.v', converted, isInput })}) IS TRUE`;
-      const { rows } = await client.query<ConvertedConstant>(`
+      const stored = from.type.base ?? from.type;
+      // A cast would cut off what PostgreSQL refuses in a row.
+      const fits = isCut(stored) ? isInput(`CAST(${sql} AS pg_catalog.text)`, nameInSql(stored)) : 'true';
+      const { rows } = await client.query<Omit<ConvertedConstant, 'type'>>(`
 SELECT state, CASE WHEN state < ${IMPOSSIBLE} THEN ${outputOf(converted)} END AS becomes
-FROM (SELECT v, CASE WHEN NOT ${holds(path.isPossible)} THEN ${IMPOSSIBLE} WHEN ${holds(path.isExact)} THEN ${SAME} ELSE 1 END AS state
-  FROM (SELECT CAST(${asInteger(change.from.type, literal)} AS ${nameInSql(change.from.type)}) AS v OFFSET 0) c OFFSET 0) c`);
-      return rows[0]!;
+FROM (SELECT v, CASE WHEN NOT ${holds(path.isPossible)} THEN ${IMPOSSIBLE} WHEN ${fits} AND ${holds(path.isExact)} THEN ${SAME} ELSE 1 END AS state
+  FROM (SELECT ${value} AS v OFFSET 0) c OFFSET 0) c`);
+      return { ...rows[0]!, type };
     });
   } catch (error) {
     if (!isRefusalOfInput(error)) throw error;
-    return { state: IMPOSSIBLE, becomes: null };
+    return { state: IMPOSSIBLE, becomes: null, type };
   }
 }
 
-const integers = [20, 21, 23];
+/** `bpchar`, `varchar`, `bit` and `varbit`, which have a length. */
+const typesWithLength = [1042, 1043, 1560, 1562];
 
-/** PostgreSQL rounds a decimal that is the default of an integer column, but does not read it as an integer. */
-function asInteger({ oid }: ColumnType, literal: string): string {
-  return integers.includes(oid) ? `CAST(${literal} AS pg_catalog.numeric)` : literal;
+function isCut({ element, ...type }: ColumnType): boolean {
+  const { oid, typmod } = element ?? type;
+  return typmod >= 0 && typesWithLength.includes(oid);
 }

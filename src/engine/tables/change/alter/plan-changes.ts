@@ -10,6 +10,7 @@ import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
 import { readCastFacts, readTargetColumns, readTemporaryColumns } from '../../conversion/conversion-facts.ts';
 import { planConversion } from '../../conversion/plan-conversion.ts';
+import { literalDefault } from '../../defaults.ts';
 import type { TableDescription } from '../../definition.ts';
 import { DefinitionProblems } from '../../definition-problems.ts';
 import type { PrepareOptions } from '../../draft-definition.ts';
@@ -30,9 +31,9 @@ import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
-import { convertedDefaults, readOwnDefaults } from './own-defaults.ts';
+import { type FoundDefaults, readOwnDefaults } from './own-defaults.ts';
 import { refuseInCitus } from './refuse-in-citus.ts';
-import { completeSent, withoutTextType } from './sent-definition.ts';
+import { completeSent, type SentColumn } from './sent-definition.ts';
 
 /** The table as it was found. */
 export interface FoundTable {
@@ -76,9 +77,7 @@ export async function planChanges(
   const fallen = new Set(facts.fallen);
   const sent = completeSent(existing, options.table, matched, fallen, problems);
   const comparison = { existing, matched, sent, fallen, fallenBelow };
-  const target = await readTarget(client, comparison, options, problems);
-  const context = { readings, problems };
-  target.ownDefaults = await readOwnDefaults(client, oid, comparison, target, context);
+  const target = await readTarget(client, oid, comparison, options, { readings, problems });
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
@@ -101,10 +100,12 @@ function refuseOtherOwner({ schema, name }: TableDescription, { isOwner, owner }
 /** Lets PostgreSQL read the definition. Adds the problems to `problems`, and throws them if the definition itself has some. */
 async function readTarget(
   client: ClientBase,
-  { sent, matched }: Comparison,
+  oid: number,
+  comparison: Comparison,
   options: PrepareOptions,
-  problems: DefinitionProblems,
+  { readings, problems }: { readings: Reading[]; problems: DefinitionProblems },
 ): Promise<Target & { addedTrees: number; costly: CostlyColumn[]; added: AddedValues }> {
+  const { sent, matched } = comparison;
   const before = await readLoadColumns(client, options.schema, options.name);
   const read = async (table: unknown) => {
     const resolved = await resolveDefinition(client, { ...options, table });
@@ -128,28 +129,34 @@ async function readTarget(
   const retyped = changedTypes(sent.columns, target.described);
   const names = retyped.map(({ name }) => name);
   const conversions = await readConversions(client, target, names, before, matched);
-  const defaults = retyped.filter(({ keepsDefault, existing }) => keepsDefault && existing!.default !== null);
-  if (defaults.length > 0) {
-    // The default stays, but must be valid for the new type.
-    const whole = sent.definition as { columns: { name: string }[] };
-    const byName = new Map(defaults.map(({ name, existing }) => [name, existing!]));
-    const converted = await convertedDefaults(client, byName, conversions);
-    const columns = whole.columns.map((column) => {
-      const existing = byName.get(column.name);
-      const constant = converted.get(column.name);
-      if (constant !== undefined) return { ...column, default: constant };
-      const { default: text, default_is_expression } = existing ?? {};
-      return existing
-        ? {
-            ...column,
-            default: withoutTextType(text),
-            ...(default_is_expression && { default_is_expression }),
-          }
-        : column;
-    });
-    target = await read({ ...whole, columns });
-  }
-  return { ...target, conversions, ownDefaults: new Map() };
+  const { described } = target;
+  const found = await readOwnDefaults(client, oid, comparison, { described, conversions }, readings);
+  const kept = retyped.filter(({ keepsDefault, existing }) => keepsDefault && existing!.default !== null);
+  if (kept.length > 0) target = await read(withDefaults(sent.definition, kept, conversions, found));
+  for (const problem of found.problems) problems.add(problem);
+  return { ...target, conversions, ownDefaults: found.below };
+}
+
+/** Returns the definition with the defaults that stay, because they must be valid for the new types. Those that have a problem are left out. */
+function withDefaults(
+  definition: unknown,
+  kept: SentColumn[],
+  conversions: Target['conversions'],
+  { constants, problems }: FoundDefaults,
+): unknown {
+  const byName = new Map(kept.map((column) => [column.name, column]));
+  const refused = new Set(problems.map(({ pointer }) => pointer));
+  const whole = definition as { columns: { name: string }[] };
+  const columns = whole.columns.map((column) => {
+    const { pointer, existing } = byName.get(column.name) ?? {};
+    if (existing === undefined || 'refused' in conversions.get(column.name)!) return column;
+    const constant = constants.get(column.name);
+    if (constant !== undefined) return { ...column, default: literalDefault(constant) };
+    if (refused.has(`${pointer}/default`)) return column;
+    const { default: text, default_is_expression } = existing;
+    return { ...column, default: text, ...(default_is_expression && { default_is_expression }) };
+  });
+  return { ...whole, columns };
 }
 
 async function readConversions(

@@ -142,7 +142,7 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
 }
 
 /** Leaves out the type of a literal of text, which the type of the column then reads. PostgreSQL casts no text to most types by itself. */
-export function withoutTextType(text: string | null | undefined): string | null | undefined {
+function withoutTextType(text: string | null | undefined): string | null | undefined {
   return text?.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
 }
 

@@ -1,0 +1,159 @@
+/** Alter Table keeps the defaults of a table and of the tables below it, or refuses the change. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertProblem } from '../support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { tableNames } from '../support/tables.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const nextTable = tableNames('alter_defaults');
+const sql = (text: string) => service.database.pool.query(text);
+const put = (name: string, table: unknown, query = ''): Promise<TestAnswer> =>
+  service.request('PUT', `/table/${name}${query}`, {
+    body: JSON.stringify({ table }),
+    headers: { 'content-type': 'application/json' },
+  });
+
+/** Changes the table, and asserts that the plan was the same. */
+async function change(name: string, columns: unknown[]): Promise<TestAnswer> {
+  const dry = await put(name, { columns }, '?dry_run=true');
+  const answer = await put(name, { columns });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(dry.body.changes, answer.body.changes);
+  assert.deepEqual((await put(name, answer.body.table)).body.changes, []);
+  return answer;
+}
+
+const kept: [from: string, text: string, to: string][] = [
+  ['text', String.raw`'C:\temp'`, 'varchar(50)'],
+  ['varchar(20)', String.raw`'a\b'`, 'varchar(50)'],
+  ['char(6)', String.raw`'\d+'`, 'varchar(10)'],
+  ['bytea', String.raw`'\x41'`, 'text'],
+  ['text', String.raw`'\x4142'`, 'bytea'],
+  ['jsonb', String.raw`'{"a":"x\ny"}'`, 'text'],
+  ['jsonb', String.raw`'{"a":"x\ny"}'`, 'json'],
+  ['text[]', String.raw`'{"a\"b"}'`, 'varchar(20)[]'],
+  ['text', "'it''s ''''quoted'''", 'varchar(50)'],
+  ['text', "'now()'", 'varchar(50)'],
+  ['text', "'''now()'''", 'varchar(50)'],
+  ['integer', '2.5::float8', 'bigint'],
+  ['integer', '2.5', 'bigint'],
+  ['bigint', "'2.5'::real", 'integer'],
+  ['bigint', "'2.5'::float8", 'text'],
+  ['numeric', '2.5::integer', 'text'],
+  ['numeric', "'1.005'::numeric(5,2)", 'numeric(10,4)'],
+  ['numeric', '5::numeric(10,1)', 'text'],
+  ['numeric', "'1250'::numeric(5,-2)", 'text'],
+  ['varchar(10)', "'abcdef'::varchar(3)", 'text'],
+  ['varchar(10)', "'abcdef'::char(3)", 'varchar(20)'],
+  ['varchar(3)', "'abc   '", 'text'],
+  ['double precision', '0.1::real', 'numeric'],
+  ['text', '1.50::real', 'numeric'],
+  ['text', 'true', 'varchar(5)'],
+  ['timestamp', "'2026-01-01 10:20:30.7'::timestamp(0)", 'timestamp(3)'],
+  ['time', "'2026-01-01 10:20:30.7'::timestamp(0)", 'text'],
+  ['interval', "'10:20:30.7'::time(0)", 'text'],
+  ['varbit(5)', "'10101'::bit(3)", 'varbit'],
+  ['alter_defaults_cents', '1.005', 'numeric(10,3)'],
+  ['alter_defaults_cents', '2.5::alter_defaults_cents', 'text'],
+  ['alter_defaults_mood', "'sad'", 'text'],
+  ['alter_defaults_mood[]', "'{sad}'", 'text'],
+];
+
+suite('defaults in Alter Table', () => {
+  before(() =>
+    sql(`CREATE DOMAIN alter_defaults_cents AS numeric(6,2); CREATE TYPE alter_defaults_mood AS ENUM ('sad', 'ok');
+      CREATE DOMAIN alter_defaults_five AS integer DEFAULT 5`),
+  );
+
+  test('a new row gets from a constant what stored rows got from it, in a table and in one that inherits', async () => {
+    const name = nextTable();
+    const list = (one: (place: number, from: string, text: string) => string) =>
+      kept.map(([from, text], place) => one(place, from, text)).join(', ');
+    await sql(`CREATE TABLE ${name} (${list((n, from, text) => `v${n} ${from} DEFAULT ${text}, w${n} ${from}`)});
+      CREATE TABLE ${name}_c () INHERITS (${name});
+      ALTER TABLE ${name}_c ${list((n, _, text) => `ALTER w${n} SET DEFAULT ${text}`)}; INSERT INTO ${name}_c DEFAULT VALUES`);
+    const types = kept.map(([, , type]) => type);
+    const columns = types.flatMap((type, n) => [`v${n}`, `w${n}`].map((column) => ({ name: column, type })));
+    await change(name, columns);
+    await sql(`INSERT INTO ${name}_c DEFAULT VALUES`);
+    const texts = columns.map((column) => `${column.name}::text`);
+    const [old, fresh] = await service.rows(`SELECT ${texts.join(', ')} FROM ${name}_c ORDER BY ctid`);
+    for (const [n, what] of kept.entries())
+      for (const column of [`v${n}`, `w${n}`]) assert.equal(fresh![column], old![column], what.join(' '));
+  });
+
+  test('a constant that PostgreSQL refuses in each new row is not cut off', async () => {
+    for (const [from, text] of [
+      ['varchar(3)', "'abcdef'"],
+      ['bit(3)', "B'10101'"],
+      ['varchar(3)[]', "'{abcdef}'"],
+    ]) {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (v ${from} DEFAULT ${text})`);
+      const answer = await put(name, { columns: [{ name: 'v', type: 'text' }] });
+      const { errors } = assertProblem(answer, 422, 'invalid-definition');
+      assert.deepEqual(
+        [errors[0]!.pointer, errors[0]!.code],
+        ['/table/columns/0/default', 'invalid-default'],
+      );
+    }
+  });
+
+  test('no function of another role runs when a default is read', async () => {
+    const name = nextTable();
+    await sql(`CREATE TYPE ${name}_t AS ENUM ('sad'); CREATE TYPE ${name}_u AS ENUM ('sad'); CREATE SEQUENCE ${name}_ran;
+      CREATE FUNCTION ${name}_f(int) RETURNS ${name}_t LANGUAGE sql AS $$SELECT nextval('public.${name}_ran'); SELECT 'sad'::public.${name}_t$$;
+      CREATE CAST (int AS ${name}_t) WITH FUNCTION ${name}_f(int) AS ASSIGNMENT; CREATE TABLE ${name} (v ${name}_t DEFAULT 5)`);
+    const answer = await put(name, { columns: [{ name: 'v', type: `${name}_u` }] }, '?dry_run=true');
+    const { errors } = assertProblem(answer, 422, 'invalid-definition');
+    assert.equal(errors[0]!.pointer, '/table/columns/0/default', JSON.stringify(errors));
+    assert.deepEqual(await service.rows(`SELECT is_called FROM ${name}_ran`), [{ is_called: false }]);
+  });
+
+  test('defaults of tables below that are too long together are not read', async () => {
+    const long: [what: string, type: string, tables: number, text: string, change: object][] = [
+      ['a long literal', 'text', 1, "repeat('''', 9000000)", { type: 'varchar(10000000)' }],
+      ['many literals', 'text', 5, "repeat('a', 2500000)", { default: '1' }],
+      ['many digits', 'numeric', 150, "'1' || repeat('0', 120000)", { default: '1' }],
+    ];
+    for (const [what, type, tables, text, given] of long) {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (id int, v ${type}, w int) PARTITION BY LIST (id);
+        DO $$BEGIN FOR n IN 1..${tables} LOOP EXECUTE format('CREATE TABLE ${name}_%1$s PARTITION OF ${name} FOR VALUES IN (%1$s)', n);
+          EXECUTE format('ALTER TABLE ${name}_%s ALTER v SET DEFAULT %L', n, ${text}); END LOOP; END$$`);
+      const answer = await put(name, { columns: [{ name: 'id' }, { name: 'v', ...given }, { name: 'w' }] });
+      const { detail } = assertProblem(answer, 413, 'limit-exceeded');
+      assert.match(detail, new RegExp(`the column "v" of "public"."${name}_\\d+", are too long`), what);
+      await change(name, [{ name: 'id' }, { name: 'v' }, { name: 'w', default: '1' }]);
+      await sql(`DROP TABLE ${name}`);
+    }
+  });
+
+  test('long defaults of tables below that are within the limits are kept', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (v text DEFAULT 'x', j jsonb); CREATE TABLE ${name}_a () INHERITS (${name}); CREATE TABLE ${name}_b () INHERITS (${name});
+      DO $$BEGIN EXECUTE format('ALTER TABLE ${name}_a ALTER v SET DEFAULT %L, ALTER j SET DEFAULT %L', repeat('''', 1000000), to_jsonb(repeat('n', 100000))); END$$`);
+    await change(name, [
+      { name: 'v', type: 'varchar(10000000)' },
+      { name: 'j', type: 'json', default: '{}' },
+    ]);
+    const rows: unknown[] = [];
+    for (const table of [`${name}_a`, `${name}_b`])
+      rows.push(
+        ...(await service.rows(
+          `INSERT INTO ${table} DEFAULT VALUES RETURNING length(v) AS v, length(j::text) AS j`,
+        )),
+      );
+    assert.deepEqual(rows, [
+      { v: 1000000, j: 100002 },
+      { v: 1, j: 2 },
+    ]);
+  });
+});
