@@ -153,20 +153,22 @@ class ColumnContext {
   }
 
   /** Returns the changes that give tables below their own defaults again, because PostgreSQL changes theirs together with that of the table. */
-  keepOwnDefaults({ sent, existing, prepared }: ColumnPair, changes: Change[]): Change[] {
-    const { name, pointer } = sent;
+  keepOwnDefaults(pair: ColumnPair, changes: Change[]): Change[] {
+    const { name, pointer } = pair.sent;
     const own = this.#target.ownDefaults.get(name) ?? [];
-    const has = (kind: Change['change']) => changes.some(({ change }) => change === kind);
-    if (own.length === 0) return [];
-    const before = numberingOf(existing);
-    const isRenumbered = before !== prepared.identity && (before === 'sequence' || existing.default !== null);
-    if (has('drop-expression') || isRenumbered) {
-      const detail = `the table ${own[0]!.relation} has its own default or expression for ${shown(name)}, which would be lost; change the column in PostgreSQL`;
+    const lost = this.#lostDefault(pair, own, changes);
+    if (lost !== undefined) {
+      const has = lost.isIdentity ? 'numbers of its own' : 'its own default or expression';
+      const detail = `the table ${lost.relation} has ${has} for ${shown(name)}, which would be lost; change the column in PostgreSQL`;
       this.#refuse(pointer, 'not-supported', detail);
       return [];
     }
-    if (before !== 'none' || !(has('change-type') || has('set-default') || has('drop-default'))) return [];
-    return own.map(({ relation, sql }): Change => {
+    const changesDefault = changes.some(({ change }) =>
+      /^(change-type|set-default|drop-default)$/.test(change),
+    );
+    if (numberingOf(pair.existing) !== 'none' || !changesDefault) return [];
+    const defaults = own.filter(({ isIdentity }) => !isIdentity);
+    return defaults.map(({ relation, sql }): Change => {
       const words = sql === null ? 'still has no default' : `keeps its default ${shorten(sql)}`;
       const clause = sql === null ? 'DROP DEFAULT' : `SET DEFAULT ${sql}`;
       return {
@@ -175,6 +177,27 @@ class ColumnContext {
         ownStatements: [`ALTER TABLE ONLY ${relation} ALTER COLUMN ${quoteIdentifier(name)} ${clause}`],
       };
     });
+  }
+
+  /** Returns a table below that cannot keep its default, expression or identity. */
+  #lostDefault(
+    { existing, prepared }: ColumnPair,
+    own: OwnDefault[],
+    changes: Change[],
+  ): OwnDefault | undefined {
+    const before = numberingOf(existing);
+    const { identity } = prepared;
+    const isRenumbered = before !== identity && (before === 'sequence' || existing.default !== null);
+    if (isRenumbered || changes.some(({ change }) => change === 'drop-expression')) return own[0];
+    const isNew = before === 'none' && identity !== 'none';
+    const isNumbered = own.find(
+      (one) => isNew && one.becomesIdentity && (one.isIdentity || one.sql !== null),
+    );
+    const isChanged = changes.some(({ change, clauses = [] }) => {
+      if (change !== 'change-type') return change === 'set-default' || change === 'drop-default';
+      return clauses.length > 1 || !integers.includes(prepared.type.oid);
+    });
+    return isNumbered ?? own.find(({ isIdentity }) => isIdentity && isChanged);
   }
 
   #changeType({ sent, existing, wanted, prepared }: ColumnPair): Change[] {
@@ -187,7 +210,8 @@ class ColumnContext {
     const column = `ALTER COLUMN ${quoteIdentifier(name)}`;
     // PostgreSQL would cast the own defaults of tables below, or fail.
     const isNumbered = numberingOf(existing) !== 'none';
-    const hasDefault = existing.default !== null || (!isNumbered && this.#target.ownDefaults.has(name));
+    const own = this.#target.ownDefaults.get(name) ?? [];
+    const hasDefault = existing.default !== null || (!isNumbered && own.some((one) => !one.isIdentity));
     const using = conversion.using === undefined ? '' : ` USING ${conversion.using}`;
     const clauses = [
       ...(hasDefault ? [`${column} DROP DEFAULT`] : []),
@@ -342,6 +366,9 @@ class ColumnContext {
     };
   }
 }
+
+/** The types of a column that PostgreSQL numbers: `int8`, `int2` and `int4`. */
+const integers = [20, 21, 23];
 
 /** The members of a change that only writes the catalogue. */
 export const plain = { rewrites: false, scans: false, lock: 'ACCESS EXCLUSIVE', loses: null } as const;

@@ -33,6 +33,10 @@ export interface OwnDefault {
   relation: string;
   /** The default after the change, for the service's own search path; null: none. */
   sql: string | null;
+  /** The column is an identity there, apart from that of the table. PostgreSQL then refuses to change the default of the table. */
+  isIdentity: boolean;
+  /** PostgreSQL makes the column an identity together with that of the table, and refuses one with a default. */
+  becomesIdentity: boolean;
 }
 
 /** The defaults of the columns whose types or defaults change. */
@@ -47,7 +51,7 @@ export interface FoundDefaults {
 
 type Conversions = ReadonlyMap<string, Conversion | NoConversion>;
 
-interface FoundDefault {
+interface FoundDefault extends Pick<OwnDefault, 'sql' | 'isIdentity' | 'becomesIdentity'> {
   column: string;
   schema: string;
   table: string;
@@ -57,7 +61,6 @@ interface FoundDefault {
   isShort: boolean;
   /** The default may have so many digits that PostgreSQL has not written it yet. */
   isDoubtful: boolean;
-  sql: string | null;
 }
 
 /**
@@ -85,7 +88,7 @@ export async function readOwnDefaults(
   const ofTable = new Map(found.filter(({ isBelow }) => !isBelow).map(({ column, sql }) => [column, sql]));
   for (const one of found) {
     const { name, pointer, keepsDefault } = byOldName.get(one.column)!;
-    if (one.isBelow && one.sql === ofTable.get(one.column)) continue;
+    if (one.isBelow && !one.isIdentity && one.sql === ofTable.get(one.column)) continue;
     const conversion = conversions.get(name);
     const isConverted = conversion !== undefined && !('refused' in conversion);
     const isKept = one.isBelow || keepsDefault;
@@ -95,7 +98,8 @@ export async function readOwnDefaults(
     else if (converted !== undefined && !one.isBelow) result.constants.set(name, converted.becomes!);
     if (!one.isBelow) continue;
     const sql = converted?.becomes == null ? one.sql : quoteLiteral(converted.becomes);
-    const own = { relation: quoteQualified(one.schema, one.table), sql };
+    const { isIdentity, becomesIdentity } = one;
+    const own = { relation: quoteQualified(one.schema, one.table), sql, isIdentity, becomesIdentity };
     result.below.set(name, [...(result.below.get(name) ?? []), own]);
   }
   return result;
@@ -151,6 +155,9 @@ const textOf = (tree: string, table: string) =>
 const oneDefault = `SELECT ${textOf('d.adbin', 'd.adrelid')} AS sql FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1 AND a.attname = $2`;
 
+/** Partitions have the identity of their table. */
+const hasOwnIdentity = `(a.attidentity <> '' AND NOT (c.relispartition AND r.attidentity <> ''))`;
+
 /**
  * The defaults of the table, and those below that differ. Equal trees mean the same default, so they are not written as texts, and do not count. The
  * texts are written only after the lengths of all trees, and of the numbers in them, were added up.
@@ -159,17 +166,19 @@ const defaultsOfTree = `
 WITH RECURSIVE tree AS (
   SELECT $1::oid AS oid UNION SELECT i.inhrelid FROM tree t JOIN pg_inherits i ON i.inhparent = t.oid),
 found AS (
-  SELECT a.attname, a.attrelid, a.attnum, d.adbin, ${treeBytes('d.adbin')} AS bytes,
+  SELECT a.attname, a.attrelid, a.attnum, ${hasOwnIdentity} AS identity, d.adbin, ${treeBytes('d.adbin')} AS bytes,
     coalesce(max(${treeBytes('d.adbin')}) OVER f <= ${maxTreeBytes} AND sum(${treeBytes('d.adbin')}) OVER f <= ${maxTreesBytes}, true) AS short
-  FROM tree JOIN pg_attribute a ON a.attrelid = tree.oid AND a.attname = ANY ($2::text[]) LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+  FROM tree JOIN pg_class c ON c.oid = tree.oid JOIN pg_attribute a ON a.attrelid = tree.oid AND a.attname = ANY ($2::text[]) LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
   JOIN pg_attribute r ON r.attrelid = $1 AND r.attname = a.attname LEFT JOIN pg_attrdef o ON o.adrelid = $1 AND o.adnum = r.attnum
-  WHERE a.attrelid = $1 OR d.adbin::text IS DISTINCT FROM o.adbin::text WINDOW f AS (ORDER BY a.attrelid <> $1, a.attrelid, a.attnum)),
+  WHERE a.attrelid = $1 OR d.adbin::text IS DISTINCT FROM o.adbin::text OR ${hasOwnIdentity}
+  WINDOW f AS (ORDER BY a.attrelid <> $1, a.attrelid, a.attnum)),
 counted AS (SELECT f.*, CASE WHEN bool_and(short) OVER () THEN ${mostDigits('adbin')} END AS digits FROM found f),
 measured AS (
   SELECT f.*, coalesce(digits > ${maxTextBytes}, false) AS doubtful, sum(CASE WHEN digits BETWEEN 1 AND ${maxTextBytes} THEN octet_length(pg_get_expr(adbin, attrelid)) END)
     OVER (ORDER BY attrelid <> $1, attrelid, attnum) AS written FROM counted f)
 SELECT m.attname AS column, n.nspname AS schema, c.relname AS table, c.oid::bigint::float8 AS oid, c.oid <> $1 AS "isBelow", s.short AS "isShort",
-  m.doubtful AS "isDoubtful", CASE WHEN s.short AND NOT m.doubtful THEN ${textOf('m.adbin', 'm.attrelid')} END AS sql
+  m.doubtful AS "isDoubtful", m.identity AS "isIdentity", c.relispartition AND current_setting('server_version_num')::int >= 170000 AS "becomesIdentity",
+  CASE WHEN s.short AND NOT m.doubtful THEN ${textOf('m.adbin', 'm.attrelid')} END AS sql
 FROM measured m CROSS JOIN LATERAL (SELECT m.short AND coalesce(m.written <= ${maxTextBytes}, true) AS short) s JOIN pg_class c ON c.oid = m.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid <> $1, c.oid, m.attnum`;
 
