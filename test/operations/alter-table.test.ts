@@ -509,6 +509,61 @@ suite('Alter Table', () => {
     assertProblem(await put(name, {}, '', { token: weak }), 403, 'insufficient-scope');
   });
 
+  test('a dry run also says that a table below belongs to another role, if the change concerns it', async () => {
+    const name = nextTable();
+    const role = `${name}_role`;
+    await sql(`CREATE ROLE ${role}; GRANT ${role} TO CURRENT_USER; GRANT CREATE, USAGE ON SCHEMA public TO ${role};
+      CREATE TABLE ${name} (id int NOT NULL DEFAULT 1, v int NOT NULL DEFAULT 7, g int GENERATED ALWAYS AS (id + 1) STORED, CONSTRAINT ${name}_c CHECK (id > 0), CONSTRAINT ${name}_u UNIQUE (id));
+      CREATE TABLE ${name}_1 () INHERITS (${name}); ALTER TABLE ${name}_1 ALTER v SET DEFAULT 3; ALTER TABLE ${name} OWNER TO ${role}`);
+    const token = await service.token({ role });
+    const [id, v, g] = [{ name: 'id' }, { name: 'v' }, { name: 'g' }];
+    const check = { name: `${name}_c`, expression: 'id > 0' };
+    const below: object[] = [
+      { columns: [id, { ...v, default: 8 }, g] },
+      { columns: [id, { ...v, type: 'bigint' }, g] },
+      { columns: [{ ...id, type: 'serial' }, v, g] },
+      { columns: [id, { ...v, is_nullable: true }, g] },
+      { columns: [id, { name: 'w', renamed_from: 'v' }, g] },
+      { columns: [id, v, { ...g, generated: null }] },
+      { columns: [id, v, g, { name: 'x', type: 'int' }] },
+      { columns: [id, g] },
+      { constraints: { checks: [] } },
+      { constraints: { checks: [{ ...check, name: `${name}_d` }] } },
+      { constraints: { checks: [check, { expression: 'v > 0' }] } },
+    ];
+    const of = `Only the owner of the table "public"."${name}_1", the role`;
+    for (const table of below)
+      for (const query of [`${all}&dry_run=true`, all]) {
+        const { detail } = assertProblem(await put(name, table, query, { token }), 403, 'permission-denied');
+        assert.ok(query === all || detail.startsWith(of), `${JSON.stringify(table)} ${detail}`);
+      }
+    const alone = { comment: 'x', constraints: { unique: [] }, indexes: [{ columns: [{ column: 'v' }] }] };
+    for (const query of [`${all}&dry_run=true`, all]) {
+      const answer = await put(name, alone, query, { token });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    }
+  });
+
+  test('an expression about whole rows, and a type that an index cannot have, are not supported', async () => {
+    const name = nextTable();
+    const tables: [made: string, column: object, pointer: string][] = [
+      [`(id int, v text, CHECK (${name} IS NOT NULL))`, { name: 'w', renamed_from: 'v' }, '/table/columns'],
+      [`(id int, v int4range, EXCLUDE USING gist (v WITH &&))`, { name: 'v', type: 'text' }, '/table'],
+      [`(id int, v text)`, { name: 'w', renamed_from: 'v' }, '/table/columns'],
+    ];
+    for (const [made, column, pointer] of tables) {
+      await sql(`CREATE TABLE ${name} ${made}`);
+      if (!/CHECK|EXCLUDE/.test(made)) await sql(`CREATE INDEX ON ${name} (id) WHERE ${name} IS NOT NULL`);
+      const { errors } = assertProblem(
+        await put(name, { columns: [{ name: 'id' }, column] }),
+        422,
+        'invalid-definition',
+      );
+      assert.deepEqual([errors[0]!.pointer, errors[0]!.code], [pointer, 'not-supported'], made);
+      await sql(`DROP TABLE ${name}`);
+    }
+  });
+
   test('If-Match lets nobody overwrite the change of another', async () => {
     const name = await newTable();
     const first = await service.get(`/table/${name}`);

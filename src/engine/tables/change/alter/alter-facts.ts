@@ -1,10 +1,13 @@
 /** Reads from the catalogue what a plan needs besides the description of the table. */
 import type { ClientBase } from 'pg';
+import { AppError, type Problem } from '../../../../core/errors.ts';
+import { shorten } from '../../../../core/identifiers.ts';
 import { qualified } from '../../../../postgres/callers-statement.ts';
 import { pipeline } from '../../../../postgres/pipeline.ts';
 import { runAndUndo } from '../../../../postgres/savepoints.ts';
 import { apartInCallersPath, readRowsInCallersPath } from '../../../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified, randomName, type Statement } from '../../../../postgres/sql.ts';
+import { conditionOf } from '../../../../postgres/sqlstate.ts';
 import { asLackOfTemporary } from '../../../../postgres/temporary-privilege.ts';
 import type { TableDescription } from '../../definition.ts';
 import { readTable, toDescription } from '../../describe-table.ts';
@@ -13,6 +16,8 @@ import { goneMeanwhile } from '../found-table.ts';
 export interface AlterFacts {
   isOwner: boolean;
   owner: string;
+  /** A table below that the role does not own; null: there is none. */
+  notOwned: { schema: string; name: string; owner: string } | null;
   /** The names of the constraints and indexes that PostgreSQL drops together with the dropped columns. */
   fallen: string[];
   /** The parts that only tables below have: partitions, and tables that inherit. */
@@ -104,7 +109,10 @@ below AS (
   SELECT x.oid, x.indrelid, c.relname, NULL FROM index_of x JOIN pg_class c ON c.oid = x.oid
   WHERE x.indrelid <> $1 AND NOT c.relispartition
     AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = x.indrelid AND k.contype <> 'f'))
-SELECT pg_has_role(c.relowner, 'USAGE') AS "isOwner", pg_get_userbyid(c.relowner) AS owner, ARRAY(
+SELECT pg_has_role(c.relowner, 'USAGE') AS "isOwner", pg_get_userbyid(c.relowner) AS owner, (
+  SELECT json_build_object('schema', n.nspname, 'name', t.relname, 'owner', pg_get_userbyid(t.relowner))
+  FROM tree JOIN pg_class t ON t.oid = tree.oid JOIN pg_namespace n ON n.oid = t.relnamespace
+  WHERE t.oid <> $1 AND NOT pg_has_role(t.relowner, 'USAGE') ORDER BY t.oid LIMIT 1) AS "notOwned", ARRAY(
   SELECT k.conname::text FROM rule_of k WHERE k.conrelid = c.oid
   UNION
   SELECT x.relname::text FROM index_of JOIN pg_class x ON x.oid = index_of.oid WHERE index_of.indrelid = c.oid ORDER BY 1) AS fallen, (
@@ -273,6 +281,14 @@ async function renamedExpressions(
       return toDescription(schema, name, facts!, [], undefined);
     });
   } catch (error) {
+    if (conditionOf(error) === 'feature_not_supported') throw notRenamed(error as Error);
     throw await asLackOfTemporary(client, error);
   }
+}
+
+/** Returns the error for an expression about whole rows: a copy of the table cannot have it. */
+function notRenamed(error: Error): AppError {
+  const detail = `PostgreSQL cannot describe the table with the new names of its columns: ${shorten(error.message)}`;
+  const errors: Problem[] = [{ pointer: '/table/columns', code: 'not-supported', detail }];
+  return new AppError('invalid-definition', detail, { errors, cause: error });
 }

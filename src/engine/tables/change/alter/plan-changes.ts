@@ -19,13 +19,7 @@ import { checkDefinition, throwIfAny } from '../../prepare-table.ts';
 import { dependentObjects } from '../../replace/refuse-dependents.ts';
 import { resolveDefinition } from '../../resolve-definition.ts';
 import { goneMeanwhile } from '../found-table.ts';
-import {
-  type AlterFacts,
-  findDependents,
-  type Reading,
-  readAlterFacts,
-  renameInDescription,
-} from './alter-facts.ts';
+import { findDependents, type Reading, readAlterFacts, renameInDescription } from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
@@ -68,7 +62,7 @@ export async function planChanges(
   const matched = matchColumns(table, options.table, problems);
   const readings: Reading[] = [];
   const facts = await readAlterFacts(client, oid, matched.dropped, readings);
-  refuseOtherOwner(table, facts);
+  if (!facts.isOwner) throw ownedByOther({ ...table, owner: facts.owner });
   const relation = quoteQualified(table.schema, table.name);
   // The names change in a copy of the table first.
   await admitChanges(client, relation, { changes: matched.renames.length });
@@ -81,6 +75,8 @@ export async function planChanges(
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
+  const isBelowToo = facts.notOwned !== null && changes.some((change) => changesTablesBelow(change, table));
+  if (isBelowToo) throw ownedByOther(facts.notOwned!);
   const remembered = changes.filter(({ change }) => !forgotten.includes(change));
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
@@ -91,10 +87,30 @@ export async function planChanges(
 /** The changes that leave the columns and checks of the table as they are. */
 const forgotten: readonly Change['change'][] = ['set-comment', 'add-index', 'drop-index', 'rename-index'];
 
-function refuseOtherOwner({ schema, name }: TableDescription, { isOwner, owner }: AlterFacts): void {
-  if (isOwner) return;
-  const detail = `Only the owner of the table "${schema}"."${name}", the role "${owner}", can change it.`;
-  throw new AppError('permission-denied', detail);
+/** The changes that PostgreSQL makes in the tables below, too. */
+const inherited: readonly Change['change'][] = [
+  'rename-column',
+  'drop-column',
+  'add-column',
+  'change-type',
+  'drop-expression',
+  'set-default',
+  'drop-default',
+  'set-not-null',
+  'drop-not-null',
+];
+
+/** Returns whether PostgreSQL makes the change in the tables below, too: in columns with their defaults, and in checks. */
+function changesTablesBelow({ change, name, trial, statements }: Change, { constraints }: TableDescription) {
+  const isOfCheck =
+    /^(drop|rename)-constraint$/.test(change) && constraints.checks?.some((one) => one.name === name);
+  const endsDefault = statements.some((statement) => statement.endsWith(' DROP DEFAULT'));
+  return inherited.includes(change) || trial?.kind === 'check' || isOfCheck || endsDefault;
+}
+
+function ownedByOther(table: { schema: string; name: string; owner: string }): AppError {
+  const detail = `Only the owner of the table "${table.schema}"."${table.name}", the role "${table.owner}", can change it.`;
+  return new AppError('permission-denied', detail);
 }
 
 /** Lets PostgreSQL read the definition. Adds the problems to `problems`, and throws them if the definition itself has some. */

@@ -369,6 +369,8 @@ const conditionsOfImpossible = new Set<Condition | undefined>([
   'invalid_table_definition',
   // A check or an index that stays has no operator for the new type.
   'undefined_function',
+  // The access method of an index that stays has no operator class for the new type.
+  'undefined_object',
 ]);
 
 /** Returns the error for a change that PostgreSQL refuses whatever the rows are; undefined: the error has another cause. */
