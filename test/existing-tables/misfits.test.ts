@@ -606,6 +606,15 @@ suite('what stands in the way', () => {
     assert.equal(column!.collname, 'C');
   });
 
+  test('checks do not prevent more digits or a longer text', async () => {
+    const table = await create(
+      `a numeric(4,1) CHECK (a < 1000), b varchar(2) CHECK (b <> 'xyz'), c timestamp(0)[]`,
+    );
+    assert.equal((await send(table, [{ a: 2.25, b: 'abc' }])).status, 200);
+    assertProblem(await send(table, [{ a: 2000.125, b: 'xyz' }]), 422, 'invalid-data');
+    assert.deepEqual(await service.rows(`SELECT a::text, b FROM ${table}`), [{ a: '2.25', b: 'abc' }]);
+  });
+
   test('a column keeps how its values are stored', async () => {
     const table = await create('a varchar(3)');
     await service.rows(`ALTER TABLE ${table} ALTER a SET STORAGE EXTERNAL, ALTER a SET COMPRESSION pglz`);

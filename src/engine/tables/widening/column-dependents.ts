@@ -19,7 +19,9 @@ export async function refuseColumnDependents(
     relation,
     widenings.map(({ column }) => column.name),
     widenings.map(({ column, to }) => column.type.oid !== to.oid),
-    widenings.map(({ column, to }) => !isInteger(column.type.oid) || !isInteger(to.oid)),
+    widenings.map(
+      ({ column, to }) => column.type.oid !== to.oid && !(isInteger(column.type.oid) && isInteger(to.oid)),
+    ),
     widenings.map(
       ({ column, to }) =>
         /^text\b/.test(to.name) && /^[DIT]$/.test((column.type.element ?? column.type).category ?? ''),
@@ -39,7 +41,7 @@ function isInteger(oid: number): boolean {
 
 /**
  * `wide` are the columns, also of the tables that inherit from the table. `is_other`: the column gets another type, not only another modifier.
- * `is_other_kind`: not only another integer type, so that `/` and comparisons in a check may mean something else.
+ * `is_other_kind`: neither only another modifier nor only another integer type, so that `/` and comparisons in a check may mean something else.
  * `is_written`: a moment, interval or address becomes text. Its default would be written as the settings of each session say, or as a cast does.
  *
  * PostgreSQL makes keys, indexes of columns, statistics and sequences anew. It would also do this for foreign keys, but it would lock the other tables.
