@@ -102,3 +102,42 @@ suite('a change that waits for a long reader', () => {
     });
   }
 });
+
+suite('a change of a type whose name gets another type while the change waits', () => {
+  const swaps = {
+    'by new names': (a: string, b: string) =>
+      `ALTER DOMAIN ${a} RENAME TO ${a}_old; ALTER DOMAIN ${b} RENAME TO ${a}`,
+    'by a new domain': (a: string, b: string) =>
+      `DO $$BEGIN EXECUTE format('DROP DOMAIN ${a}; CREATE DOMAIN ${a} AS %s', (SELECT format_type(typbasetype, typtypmod) FROM pg_type WHERE oid = '${b}'::regtype)); END$$`,
+  };
+  for (const [what, swap] of Object.entries(swaps)) {
+    test(`loses nothing: ${what}`, async () => {
+      for (const [from, value, wide, narrow, isArray] of [
+        ['int', '12345', 'text', 'varchar(2)', false],
+        ['numeric', '1.25', 'numeric', 'numeric(5,1)', false],
+        ['numeric[]', '{1.25}', 'numeric', 'numeric(5,1)', true],
+        ['timestamp', '2026-01-01 10:20:30', 'timestamp', 'date', false],
+      ] as const) {
+        const table = nextTable();
+        const [a, b] = [`${table}_a`, `${table}_b`];
+        await service.rows(`CREATE DOMAIN ${a} AS ${wide}; CREATE DOMAIN ${b} AS ${narrow};
+          CREATE TABLE ${table} (v ${from}); INSERT INTO ${table} VALUES ('${value}')`);
+        const long = await connect();
+        try {
+          await long.query(`BEGIN; SELECT * FROM ${table}`);
+          const type = `public.${a}${isArray ? '[]' : ''}`;
+          const answer = send('PUT', `/table/${table}`, { table: { columns: [{ name: 'v', type }] } });
+          await untilWaitsForLock(service.database);
+          await service.rows(swap(a, b));
+          await long.query('COMMIT');
+          const { status, body } = await answer;
+          const [row] = await service.rows(`SELECT v::text FROM ${table}`);
+          assert.equal(row!.v, value, `${status} ${JSON.stringify(body)}`);
+          assert.ok([409, 422].includes(status), `${status} ${JSON.stringify(body)}`);
+        } finally {
+          await long.end();
+        }
+      }
+    });
+  }
+});

@@ -106,6 +106,27 @@ suite('defaults in Alter Table', () => {
     }
   });
 
+  test('a moment whose value depends on the settings of a session is not written as one of its values', async () => {
+    for (const [from, text, to] of [
+      ['timestamp', "'2026-01-01 10:00+00'::timestamptz", 'text'],
+      ['text', "'2026-01-01 10:00+00'::timestamptz", 'varchar(40)'],
+      ['timestamptz(6)', "'2026-01-01 10:00'::timestamp", 'timestamptz(3)'],
+      ['text', "'2026-01-02'::date", 'varchar(40)'],
+      ['date', "'2026-01-01 10:00+00'::timestamptz", 'timestamp'],
+    ]) {
+      const name = nextTable();
+      await sql(`CREATE TABLE ${name} (v ${from} DEFAULT ${text})`);
+      const columns = [{ name: 'v', type: to }];
+      const answer = await put(name, { columns }, '?allow=lossy_types');
+      const { errors } = assertProblem(answer, 422, 'invalid-definition');
+      assert.match(
+        errors[0]!.detail,
+        /is another value in each time zone or form of dates: send the default/,
+      );
+      await change(name, [{ ...columns[0], default: '2026-01-01' }]);
+    }
+  });
+
   test('no function of another role runs when a default is read', async () => {
     const name = nextTable();
     await sql(`CREATE TYPE ${name}_t AS ENUM ('sad'); CREATE TYPE ${name}_u AS ENUM ('sad'); CREATE SEQUENCE ${name}_ran;

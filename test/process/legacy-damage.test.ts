@@ -315,3 +315,14 @@ test('an .xls of Excel 5 has a code page that the service knows', async () => {
     });
   }
 });
+
+test('a broken format that no number has, and formulas with the types of Excel 3 and 4, do not prevent that an .xls is read', async () => {
+  const broken = Buffer.concat([bytes(30, 0, 0), ascii('yyyy-mm-dd')]);
+  const unused = fileOf(streamOf([number(0, 0, 44_000, 0)], { format: broken }));
+  assert.deepEqual(await cellsOf(unused), [{ column_A: 'number 44000' }]);
+  for (const type of [0x206, 0x406]) {
+    const formula = byteRecord(type, words(0, 0, 0), double(7), words(0, 0, 0, 0));
+    assert.deepEqual(await cellsOf(workbook([formula])), [{ column_A: 'number 7' }]);
+    assert.throws(() => prepareRecords(streamOf([byteRecord(type, words(0, 0, 0), double(7))]), () => true));
+  }
+});

@@ -206,6 +206,16 @@ test('the name of a group reaches the other columns of its group if its first co
   }
 });
 
+test('a hidden column is left out if the rows of the header above its name are blank', async () => {
+  const rows: CellSpec[][] = [[], ['id', 'secret', 'v'], ['1', '2', '3']];
+  const cols = '<col min="2" max="2" hidden="1"/>';
+  const file = buildWorkbook({ sheets: [{ name: 'Data', xml: worksheet(cols, sheetXml(rows)) }] });
+  for (const query of ['header_row=1&header_rows=2', 'range=A1:C9&header_rows=2']) {
+    assert.deepEqual(namesOf(await load(file, `${query}&hidden=skip`)), ['id', 'v'], query);
+    assert.deepEqual(namesOf(await load(file, query)), ['id', 'secret', 'v'], query);
+  }
+});
+
 test('hidden columns without a header are left out of a sheet without a header, too', async () => {
   const answer = await load(hiddenXlsx(), 'hidden=skip&header=false');
   assert.deepEqual(namesOf(answer), ['column_A', 'column_C']);

@@ -320,8 +320,10 @@ async function stagedRows(
   moved: MovedRows,
 ): Promise<LoadedRows> {
   const { conflict } = staged;
-  const { changed, unchanged } = moved;
-  const inserted = moved.merged - moved.changed;
+  const { unchanged } = moved;
+  const changed = Math.min(moved.changed, moved.merged);
+  // In a table with rules, changes that a trigger prevents count in `changed` but not in `merged`.
+  const inserted = Math.max(moved.merged - moved.changed, 0);
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
   return {

@@ -102,7 +102,6 @@ export class HeaderRow {
     const isMerged = areas.some((columns) => [...columns].some(([first, last]) => first < last));
     const spread = spreadHeader({ rows: rows.length, columns, hasText, ...(isMerged && { lastMerged }) });
     this.#texts = Array.from({ length: columns }, (_, column) => {
-      if (this.#isHidden(this.#firstColumn + column)) return '';
       const parts = spread.map((from, row) => rows[row]!.texts[from[column]!] ?? '');
       return parts.filter((text, row) => text !== '' && text !== parts[row - 1]).join(' ');
     });
@@ -144,9 +143,11 @@ export class HeaderRow {
     return this.#texts.some((text, place) => text !== '' && !this.#isHidden(this.#firstColumn + place));
   }
 
-  /** Returns the trimmed texts by column, from the first column of the range on; `''`: the column has no text. */
+  /** Returns the trimmed texts by column, from the first column of the range on; `''`: the column has no text or is hidden. */
   get texts(): string[] {
-    return Array.from(this.#texts, (text) => text ?? '');
+    return Array.from(this.#texts, (text, place) =>
+      text === undefined || this.#isHidden(this.#firstColumn + place) ? '' : text,
+    );
   }
 
   textAt(place: number): string {

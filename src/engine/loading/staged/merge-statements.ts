@@ -147,9 +147,9 @@ function returned(load: StagedLoad): string[] {
   ];
 }
 
-/** Returns whether changes are counted after they were stored, because a trigger may prevent them. */
-function countsStored({ conflict, isBare, isSharded, mayPreventUpdates }: StagedLoad): boolean {
-  return mayPreventUpdates && conflict?.action === 'update' && !isBare && !isSharded;
+/** Returns whether changes are counted after they were stored, because a trigger may prevent them. PostgreSQL has no RETURNING for tables with rules. */
+function countsStored({ conflict, isBare, isSharded, hasRules, mayPreventUpdates }: StagedLoad): boolean {
+  return mayPreventUpdates && !hasRules && conflict?.action === 'update' && !isBare && !isSharded;
 }
 
 /** PostgreSQL computes RETURNING for a stored row before it reads the next row. */

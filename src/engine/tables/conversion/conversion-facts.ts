@@ -1,6 +1,6 @@
 /** Reads what the catalogue says about the types of a change. */
 import type { ClientBase } from 'pg';
-import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { runAndUndo } from '../../../postgres/savepoints.ts';
 import { quoteIdentifier, randomName, type Statement } from '../../../postgres/sql.ts';
 import { asLackOfTemporary } from '../../../postgres/temporary-privilege.ts';
@@ -60,6 +60,22 @@ export function typesOf(types: ColumnType[]): number[] {
   const parts = types.flatMap((type) => [type.base ?? [], type.element ?? []].flat());
   const below = parts.length === 0 ? [TEXT] : typesOf(parts);
   return [...new Set([...types.map(({ oid }) => oid), ...below])];
+}
+
+/** Returns a query of the types of all changes that are not PostgreSQL's own, with the types that they consist of; undefined: there are none. */
+export function ownTypesOf(changes: TypeChange[]): Statement | undefined {
+  const own = typesOf(changes.flatMap(({ from, to }) => [from.type, to.type])).filter(
+    (oid) => oid >= firstOwnOid,
+  );
+  if (own.length === 0) return undefined;
+  const text = `
+WITH RECURSIVE parts AS (
+  SELECT unnest($1::oid[]) AS oid UNION
+  SELECT v.part FROM parts p JOIN pg_type t ON t.oid = p.oid CROSS JOIN LATERAL (VALUES (t.typbasetype), (t.typelem)) v(part) WHERE v.part <> 0)
+SELECT $1::oid[]::text AS asked, t.oid::bigint::float8 AS oid, n.nspname AS schema, t.typname AS name, t.typtype AS kind, t.typbasetype::bigint::float8 AS base,
+  t.typtypmod AS modifier, t.typelem::bigint::float8 AS element
+FROM parts JOIN pg_type t ON t.oid = parts.oid JOIN pg_namespace n ON n.oid = t.typnamespace ORDER BY t.oid`;
+  return { text, values: [own] };
 }
 
 /** Reads the casts between the types of all changes, in one round trip. */

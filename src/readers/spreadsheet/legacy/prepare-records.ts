@@ -37,6 +37,8 @@ const GLOBALS = new Set([CODE_PAGE, BOUND_SHEET, DATE_MODE, STYLE, FONT, FORMAT,
 const OLD_BEGINNINGS = new Set([0x09, 0x209, 0x409]);
 /** The cells of Excel 2, and the formulas of Excel 3 and 4. */
 const OLD_CELLS = new Set([0x02, 0x03, 0x04, 0x05, 0x206, 0x406]);
+/** Some programs write the formulas of Excel 97 with these types. The result is at the same place. */
+const OLD_FORMULAS = new Set([0x206, 0x406]);
 /** The other records of these versions that the library reads in every file: String, Format and XF. */
 const OLD_RECORDS = new Set([0x07, 0x1e, 0x43, 0x243, 0x443]);
 
@@ -60,9 +62,10 @@ const commonLeastBytes: [type: number, bytes: number][] = [
   [RICH_LABEL, 8],
   [CODE_PAGE, 2],
 ];
+const leastFormulaBytes = 22;
 const leastBytes = new Map([
   ...commonLeastBytes,
-  [FORMULA, 22],
+  [FORMULA, leastFormulaBytes],
   [STRING, 2],
   [STYLE, 16],
   [BOUND_SHEET, 7],
@@ -157,8 +160,10 @@ class RecordPass {
   #isChart = false;
   readonly #sheetStarts: number[] = [];
   #cells = 0;
-  #styles = 0;
+  /** The formats of the styles. */
+  readonly #formats: number[] = [];
   #unstyled: UnstyledNumber[] = [];
+  readonly #brokenFormats = new Set<number>();
   /** The last cell is a formula whose result is a text, which has not occurred yet. */
   #awaitsText = false;
   #hasSharedStrings = false;
@@ -192,7 +197,10 @@ class RecordPass {
     else if (type === MULTIPLE_RK) this.#multiple(start, end);
     else if (type === BOOLEAN) this.#boolean(start);
     else if (type === SHARED_TEXT || type === LABEL || type === RICH_LABEL) this.#label(type, start, end);
-    else if (OLD_CELLS.has(type)) this.#oldCell(start);
+    else if (this.#version !== 0 && OLD_FORMULAS.has(type) && end - start >= leastFormulaBytes) {
+      this.#stream.writeUInt16LE(FORMULA, at);
+      this.#formula(start);
+    } else if (OLD_CELLS.has(type)) this.#oldCell(start);
     else if (type === STRING) this.#textOfFormula(awaitsText, start, end);
     else if (type === CODE_PAGE) this.#codePage(start);
     else if (this.#version !== 0) this.#other(type, start, end);
@@ -204,7 +212,7 @@ class RecordPass {
     const indices = new Map(starts.map((start, index) => [start, index]));
     if (indices.size < starts.length) throw new Error('Two sheets have the same records');
     const unstyled = this.#unstyled.map((cell) => ({ ...cell, sheet: indices.get(cell.sheet) ?? -1 }));
-    return { cells: this.#cells, hasStyles: this.#styles > 0, unstyled };
+    return { cells: this.#cells, hasStyles: this.#formats.length > 0, unstyled };
   }
 
   #begin(type: number, at: number, end: number): void {
@@ -241,12 +249,12 @@ class RecordPass {
     const is97 = this.#version === EXCEL_97;
     if (type === STYLE) {
       if (is97 && end - start < styleBytes97) throw new Error('A record is too short');
-      this.#styles++;
+      this.#formats.push(stream.readUInt16LE(start + 2));
     } else if (type === BOUND_SHEET) {
       this.#sheetStarts.push(stream.readUInt32LE(start));
       this.#checkText(start + 6, end, 1);
     } else if (type === FORMAT) {
-      this.#checkText(start + 2, end, is97 ? 2 : 1);
+      this.#format(start, end, is97 ? 2 : 1);
     } else if (type === SHARED_STRINGS) {
       if (this.#hasSharedStrings) throw new Error('The shared strings occur twice');
       this.#hasSharedStrings = true;
@@ -259,6 +267,16 @@ class RecordPass {
         throw new Error('A record is too short');
     } else if (OLD_RECORDS.has(type)) {
       throw new Error('A record is of another version of Excel');
+    }
+  }
+
+  /** A format that does not fit into its record is ignored, unless a number has it. */
+  #format(start: number, end: number, lengthBytes: number): void {
+    try {
+      this.#checkText(start + 2, end, lengthBytes);
+    } catch {
+      if (end - start >= 2) this.#brokenFormats.add(this.#stream.readUInt16LE(start));
+      this.#stream.writeUInt16LE(ignoredType, start - recordHeadBytes);
     }
   }
 
@@ -353,7 +371,8 @@ class RecordPass {
 
   /** Notes a number whose style does not exist. A workbook without styles has only the style 0. */
   #checkStyle(start: number, column: number, style: number): void {
-    if (style < this.#styles || style === 0 || this.#version === 0 || this.#depth > 1) return;
+    if (this.#brokenFormats.has(this.#formats[style]!)) throw new Error('The format of a number is broken');
+    if (style < this.#formats.length || style === 0 || this.#version === 0 || this.#depth > 1) return;
     if (this.#unstyled.length === maxUnstyled) throw new Error('Too many numbers have no style');
     this.#unstyled.push({ sheet: this.#partStart, row: this.#stream.readUInt16LE(start), column });
   }

@@ -141,10 +141,12 @@ function problemOf(
   pointer: string,
 ): Problem {
   const whose = isBelow ? ` of the table "${shorten(schema)}"."${shorten(table)}"` : '';
-  const would =
-    state === IMPOSSIBLE ? `cannot become a value of ${type}` : `would become ${shorten(becomes!)}`;
+  const would = {
+    [IMPOSSIBLE]: `cannot become a value of ${type}`,
+    [UNSETTLED]: 'is another value in each time zone or form of dates',
+  }[state];
   const remedy = isBelow ? 'change it in PostgreSQL first' : 'send the default that new rows get';
-  const detail = `the default ${shorten(sql!)}${whose} ${would}: ${remedy}`;
+  const detail = `the default ${shorten(sql!)}${whose} ${would ?? `would become ${shorten(becomes!)}`}: ${remedy}`;
   return { pointer: `${pointer}/default`, code: 'invalid-default', detail };
 }
 
@@ -227,9 +229,10 @@ function rowValueOf(sql: string, type: ColumnType): string | undefined {
 
 const SAME = 0;
 const IMPOSSIBLE = 2;
+const UNSETTLED = 3;
 
 interface ConvertedConstant {
-  /** `SAME`, `IMPOSSIBLE`, or 1: it would be another value. */
+  /** `SAME`, `IMPOSSIBLE`, `UNSETTLED`, or 1: it would be another value. */
   state: number;
   becomes: string | null;
   /** The new type, for messages. */
@@ -247,6 +250,7 @@ async function convertConstant(
   if (value === undefined) return undefined;
   const converted = convertedBy('c.v', path);
   const type = to.type.name;
+  if (dependsOnSession(sql!, from.type)) return { state: UNSETTLED, becomes: null, type };
   try {
     return await runAndUndo(client, 'constant', async () => {
       const inputCheck = await makeInputCheck(client);
@@ -266,6 +270,18 @@ FROM (SELECT v, CASE WHEN NOT ${holds(path.isPossible)} THEN ${IMPOSSIBLE} WHEN 
     if (!isRefusalOfInput(error)) throw error;
     return { state: IMPOSSIBLE, becomes: null, type };
   }
+}
+
+const moments = [1082, 1083, 1114, 1184, 1186, 1266];
+/** `timestamptz` and `timetz`. */
+const momentsWithZone = [1184, 1266];
+
+/** Returns whether the settings of a session decide which value of the column the constant is, because it is a moment of another type. */
+function dependsOnSession(sql: string, { base, ...own }: ColumnType): boolean {
+  const { oid } = base ?? own;
+  const { type } = readConstant(sql)!;
+  if (!/^(?:date|time)/.test(type)) return false;
+  return !moments.includes(oid) || / with time zone/.test(type) !== momentsWithZone.includes(oid);
 }
 
 /** `bpchar`, `varchar`, `bit` and `varbit`, which have a length. */

@@ -8,7 +8,12 @@ import { type AddedValues, addedValues, readDefaultsWithEffects } from '../../ad
 import { admitChanges, readShape } from '../../change-memory.ts';
 import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
-import { readCastFacts, readTargetColumns, readTemporaryColumns } from '../../conversion/conversion-facts.ts';
+import {
+  ownTypesOf,
+  readCastFacts,
+  readTargetColumns,
+  readTemporaryColumns,
+} from '../../conversion/conversion-facts.ts';
 import { planConversion } from '../../conversion/plan-conversion.ts';
 import { literalDefault } from '../../defaults.ts';
 import type { TableDescription } from '../../definition.ts';
@@ -19,7 +24,13 @@ import { checkDefinition, throwIfAny } from '../../prepare-table.ts';
 import { dependentObjects } from '../../replace/refuse-dependents.ts';
 import { resolveDefinition } from '../../resolve-definition.ts';
 import { goneMeanwhile } from '../found-table.ts';
-import { findDependents, type Reading, readAlterFacts, renameInDescription } from './alter-facts.ts';
+import {
+  findDependents,
+  type Reading,
+  readAlterFacts,
+  readOnce,
+  renameInDescription,
+} from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
 import { type CostlyColumn, costlyColumns } from './costly-values.ts';
@@ -45,6 +56,8 @@ export interface Plan {
   /** What the new columns and indexes add to the rows. */
   added: AddedValues;
   readings: Reading[];
+  /** What the types of columns were that get another type. Statements name types, and the lock of the table does not prevent that a name gets another type. */
+  types: Reading[];
 }
 
 /**
@@ -71,7 +84,8 @@ export async function planChanges(
   const fallen = new Set(facts.fallen);
   const sent = completeSent(existing, options.table, matched, fallen, problems);
   const comparison = { existing, matched, sent, fallen, fallenBelow };
-  const target = await readTarget(client, oid, comparison, options, { readings, problems });
+  const types: Reading[] = [];
+  const target = await readTarget(client, oid, comparison, options, { readings, types, problems });
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
@@ -81,7 +95,7 @@ export async function planChanges(
   const added = changes.filter(({ change }) => change === 'add-column').length;
   await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
   await refuseDependentsOf(client, table, changes, comparison, readings);
-  return { changes, comparison, target, costly: target.costly, added: target.added, readings };
+  return { changes, comparison, target, costly: target.costly, added: target.added, readings, types };
 }
 
 /** The changes that leave the columns and checks of the table as they are. */
@@ -119,7 +133,7 @@ async function readTarget(
   oid: number,
   comparison: Comparison,
   options: PrepareOptions,
-  { readings, problems }: { readings: Reading[]; problems: DefinitionProblems },
+  { readings, types, problems }: { readings: Reading[]; types: Reading[]; problems: DefinitionProblems },
 ): Promise<Target & { addedTrees: number; costly: CostlyColumn[]; added: AddedValues }> {
   const { sent, matched } = comparison;
   const before = await readLoadColumns(client, options.schema, options.name);
@@ -144,7 +158,7 @@ async function readTarget(
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);
   const names = retyped.map(({ name }) => name);
-  const conversions = await readConversions(client, target, names, before, matched);
+  const conversions = await readConversions(client, { ...target, types }, names, before, matched);
   const { described } = target;
   const found = await readOwnDefaults(client, oid, comparison, { described, conversions }, readings);
   const kept = retyped.filter(({ keepsDefault, existing }) => keepsDefault && existing!.default !== null);
@@ -177,7 +191,7 @@ function withDefaults(
 
 async function readConversions(
   client: ClientBase,
-  { prepared }: Pick<Target, 'prepared'>,
+  { prepared, types }: Pick<Target, 'prepared'> & Pick<Plan, 'types'>,
   names: string[],
   before: LoadColumn[],
   { oldNames }: MatchedColumns,
@@ -192,6 +206,8 @@ async function readConversions(
     if (old === undefined) throw goneMeanwhile();
     return { from: { ...old, name }, to: to[place]! };
   });
+  const ownTypes = ownTypesOf(changes);
+  if (ownTypes) await readOnce(client, ownTypes, types);
   const facts = await readCastFacts(client, changes);
   return new Map(changes.map((change, place) => [names[place]!, planConversion(change, facts)]));
 }

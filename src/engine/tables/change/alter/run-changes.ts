@@ -124,6 +124,7 @@ class Run {
       const last = this.#changes.flatMap(({ ownStatements = [] }) => ownStatements);
       await this.#limitTime();
       if (last.length > 0) await pipeline(this.#client, last);
+      await this.#checkTypes();
       const after = await this.#verify();
       await this.#endLimit();
       return { after, losses };
@@ -136,7 +137,7 @@ class Run {
     const lock = `LOCK TABLE ${this.#relation} IN ${locks[Math.max(...weights)]} MODE`;
     return new LockTries(this.#client, [this.#relation], this.#options).run(async (first) => {
       const { schema, name } = this.#options;
-      const { readings } = this.#plan;
+      const readings = [...this.#plan.readings, ...this.#plan.types];
       const again = readings.map(({ query }) => query);
       const results = await pipeline(this.#client, [
         ...first,
@@ -227,6 +228,17 @@ class Run {
     const changes = conversions.map(({ change }) => change);
     const facts = await readCastFacts(this.#client, changes);
     if (changes.some((change) => 'refused' in planConversion(change, facts))) throw new Stale();
+  }
+
+  /** A type may have got its name after the plan, also while values were checked. */
+  async #checkTypes(): Promise<void> {
+    const { types } = this.#plan;
+    if (types.length === 0) return;
+    const found = await pipeline(
+      this.#client,
+      types.map(({ query }) => query),
+    );
+    if (types.some(({ rows }, place) => !isEqual(rows, found[place]!.rows))) throw new Stale();
   }
 
   #readNamedRows() {
