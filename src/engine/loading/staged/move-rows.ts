@@ -21,13 +21,7 @@ import { findInputCheck } from './input-check.ts';
 import * as statements from './merge-statements.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
-import {
-  analyzeSurplusTable,
-  countSurplusRows,
-  emptySurplusTable,
-  findSurplusRows,
-  readSurplusTexts,
-} from './surplus-rows.ts';
+import { analyzeSurplusTable, countSurplusRows, findSurplusRows, readSurplusTexts } from './surplus-rows.ts';
 import { countUnchangedRows, findsUnchanged, findUnchanged, indexUnchangedTable } from './unchanged-rows.ts';
 
 /**
@@ -50,8 +44,8 @@ export interface MovedRows {
   /** With `update`: the number of rows that changed nothing, because an existing row has the same values, or because a later row of the upload has the same key. */
   unchanged: number;
   /**
-   * The number of rows whose key another row of the table has in the end. It is counted only if a trigger or a rule may also leave out
-   * rows. Otherwise undefined.
+   * The number of rows whose key exists in the table or in another row of the same upload. It is counted only if a trigger or a
+   * rule may also leave out rows. Otherwise undefined.
    */
   skipped: number | undefined;
 }
@@ -74,32 +68,11 @@ export async function moveRows(client: ClientBase, load: StagedLoad): Promise<Mo
   const { refusal: first } = attempt;
   const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
   if (movedTogether) attempt = await moveOrUndo(client, load, 'together');
-  const { merged, keyed, refusal } = attempt;
+  const { merged, existing, refusal } = attempt;
   if (refusal) return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
   if (conflict?.action === 'update') return { moved: await countUpdates(client, load, attempt) };
-  return { moved: { merged, changed: 0, unchanged: 0, skipped: await countSkipped(client, load, keyed) } };
-}
-
-/**
- * Counts the rows of a load with `on_conflict=skip` whose key another row of the table has in the end, also if a trigger has left them out before.
- *
- * @param keyed how many rows with a key were inserted
- */
-async function countSkipped(
-  client: ClientBase,
-  load: StagedLoad,
-  keyed: number,
-): Promise<number | undefined> {
-  const { stored, columns, conflict } = load;
-  if (conflict === undefined || !decidesInOrder(load, conflict)) return undefined;
-  const staged = typedStagingTable(columns, await findInputCheck(client, columns));
-  const present = await readCount(client, statements.countExistingKeys(stored, staged, conflict));
-  return Math.max(present - keyed, 0);
-}
-
-/** Returns whether only PostgreSQL knows which row with a key is the first one, because triggers or rules may leave out rows before it. */
-function decidesInOrder({ changesRows, hasRules }: StagedLoad, { action }: ConflictRule): boolean {
-  return action === 'skip' && (changesRows || hasRules);
+  const skipped = existing === undefined ? undefined : existing + (await readCount(client, countSurplusRows));
+  return { moved: { merged, changed: 0, unchanged: 0, skipped } };
 }
 
 /** Counts the rows of a load with `on_conflict=update` after they were moved. @param moved the counts of `mergeAndCount`, if it was used */
@@ -119,13 +92,12 @@ export async function countUpdates(
 /** How the shapes are moved: one after the other, one after the other with slower statements whose errors have their SQLSTATE, or all in one statement. */
 type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 
-/** The result of one attempt. */
+/** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
   merged: number;
   /** The number of changed rows that `mergeAndCount` counted; 0 if only a sequence counts them. */
   changed: number;
-  /** The number of moved rows that have the key of `on_conflict`. If all shapes are moved together, it is that of all rows. */
-  keyed: number;
+  existing: number | undefined;
   refusal?: Refusal | undefined;
 }
 
@@ -158,11 +130,11 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 
 /** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
-  const attempt: MoveAttempt = { merged: 0, changed: 0, keyed: 0 };
+  const attempt: MoveAttempt = { merged: 0, changed: 0, existing: undefined };
   attempt.refusal = await refusalOfRows(async () => {
     if (load.computed) await client.query(startMeasuring);
-    if (load.conflict) await prepareConflicts(client, load, load.conflict);
-    if (way === 'together') attempt.merged = attempt.keyed = await moveTogether(client, load);
+    if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
+    if (way === 'together') attempt.merged = await moveTogether(client, load);
     else Object.assign(attempt, await moveInTurn(client, load, way === 'in turn with SQLSTATE'));
   });
   if (!load.isBare) attempt.refusal ??= await checkDeferred(client);
@@ -174,12 +146,22 @@ export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): b
   return conflict?.action === 'update' && !isBare && !isSharded;
 }
 
-/** Finds the rows that will be moved, locks the rows that will be updated if several statements update them, and reads the texts of the others. */
-async function prepareConflicts(client: ClientBase, load: StagedLoad, conflict: ConflictRule): Promise<void> {
-  const { columns } = load;
-  await findMoved(client, load, conflict, conflict.shapes.length > 1);
-  if (decidesInOrder(load, conflict)) await client.query(emptySurplusTable);
-  else if (columns.some(isStagedAsText)) await queryInCallersPath(client, readSurplusTexts(columns));
+/**
+ * Finds the rows that will be moved, locks the rows that will be updated if several statements update them, and reads the texts of the others.
+ *
+ * @returns the number of rows whose key exists in the table, if it must be counted
+ */
+async function prepareConflicts(
+  client: ClientBase,
+  load: StagedLoad,
+  conflict: ConflictRule,
+): Promise<number | undefined> {
+  const { stored, columns, changesRows, hasRules } = load;
+  const staged = await findMoved(client, load, conflict, conflict.shapes.length > 1);
+  if (columns.some(isStagedAsText)) await queryInCallersPath(client, readSurplusTexts(columns));
+  // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
+  if (conflict.action === 'update' || (!changesRows && !hasRules)) return undefined;
+  return readCount(client, statements.countExistingKeys(stored, staged, conflict));
 }
 
 /**
@@ -225,12 +207,10 @@ async function moveInTurn(
   client: ClientBase,
   load: StagedLoad,
   withSqlstate: boolean,
-): Promise<Pick<MoveAttempt, 'merged' | 'changed' | 'keyed'>> {
+): Promise<Pick<MoveAttempt, 'merged' | 'changed'>> {
   let merged = 0;
   let changed = 0;
-  let keyed = 0;
   for (const shape of inMovingOrder(load)) {
-    const before = merged;
     const merge = statements.mergeRows(load, shape);
     if (withSqlstate || statements.mustCountMerged(load, shape)) {
       if (load.isSharded) await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
@@ -241,9 +221,8 @@ async function moveInTurn(
       merged += rows[0]!.count;
       changed += rows[0]!.changed;
     } else merged += (await queryInCallersPath(client, merge)).rowCount ?? 0;
-    if (load.conflict?.shapes.includes(shape)) keyed += merged - before;
   }
-  return { merged, changed, keyed };
+  return { merged, changed };
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
