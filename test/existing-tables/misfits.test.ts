@@ -606,6 +606,18 @@ suite('what stands in the way', () => {
     assert.equal(column!.collname, 'C');
   });
 
+  test('intervals with fields do not become wider', async () => {
+    for (const type of ['interval day to second(0)', 'interval second(1)', 'interval day to second(0)[]']) {
+      const table = await create(`a ${type}, b int`);
+      for (const a of ['00:00:00.2555', 'N/A']) {
+        const data = [{ a: type.endsWith('[]') ? [a] : a, b: 1 }];
+        const isBad = a === 'N/A';
+        const { status, body } = await send(table, data);
+        assert.equal(status, isBad ? 422 : 200, `${type} ${a} ${JSON.stringify(body)}`);
+      }
+    }
+  });
+
   test('checks do not prevent more digits or a longer text', async () => {
     const table = await create(
       `a numeric(4,1) CHECK (a < 1000), b varchar(2) CHECK (b <> 'xyz'), c timestamp(0)[]`,

@@ -233,7 +233,12 @@ export class Misfits {
       const toText = this.#toText && problem !== 0;
       const { identity } = this.#columns[target]!;
       const types = widerTypes(current.type, identity, toText, kind, bytes, start, end);
-      found = types.map((type) => fittingOf(type, columnEncoder(type)!)).find(fits);
+      // Intervals with fields have no encoder.
+      const encoded = types.flatMap((type) => {
+        const encoder = columnEncoder(type);
+        return encoder === undefined ? [] : [fittingOf(type, encoder)];
+      });
+      found = encoded.find(fits);
       if (found !== undefined) this.#replace(target, current, found);
     }
     losses.ofCell = noted;
