@@ -606,6 +606,41 @@ suite('what stands in the way', () => {
     assert.equal(column!.collname, 'C');
   });
 
+  test('a constant default that would be another value in new rows is named', async () => {
+    const kept: [type: string, text: string, value: unknown, mode?: 'widen_text'][] = [
+      ['real', "'0.5'", 0.123456789012],
+      ['numeric(3,1)', '1.5', 2.25],
+      ['varchar(2)', "'ab'", 'abc'],
+      ['timestamp(0)', 'now()', '2026-01-01 10:00:00.5'],
+      ['smallint', '5', 70_000],
+    ];
+    const changed: typeof kept = [
+      ['real', "'0.1'", 0.123456789012],
+      ['real[]', "'{0.1}'", [0.123456789012]],
+      ['numeric(3,1)', '0.25', 2.25],
+      ['varchar(2)', "'ab   '", 'abc'],
+      ['timestamp(0)', "'2026-01-01 10:00:00.7'", '2026-01-01 10:00:00.5'],
+      ['smallint', '1.5', 2.5],
+      ['numeric(3,1)', '0.25', 'x', 'widen_text'],
+    ];
+    for (const [type, text, value, mode] of kept) {
+      const table = await create(`a ${type} DEFAULT ${text}`);
+      const { status, body } = await send(table, [{ a: value }], mode);
+      assert.equal(status, 200, `${type} ${text} ${JSON.stringify(body)}`);
+    }
+    for (const [type, text, value, mode] of changed) {
+      const table = await create(`a ${type} DEFAULT ${text}`);
+      const { errors } = assertProblem(await send(table, [{ a: value }], mode), 409, 'dependent-objects');
+      assert.equal(errors[0]!.value, `default value for column a of table ${table}`);
+    }
+    const parent = await create('a real');
+    await service.rows(
+      `CREATE TABLE ${parent}_child () INHERITS (${parent}); ALTER TABLE ${parent}_child ALTER a SET DEFAULT '0.1'`,
+    );
+    const { errors } = assertProblem(await send(parent, [{ a: 0.123456789012 }]), 409, 'dependent-objects');
+    assert.equal(errors[0]!.value, `default value for column a of table ${parent}_child`);
+  });
+
   test('intervals with fields do not become wider', async () => {
     for (const type of ['interval day to second(0)', 'interval second(1)', 'interval day to second(0)[]']) {
       const table = await create(`a ${type}, b int`);

@@ -7,6 +7,7 @@ import { type Dependent, dependentObjects } from '../replace/refuse-dependents.t
 
 /**
  * @param relation the name of the table, quoted
+ * @param changedDefaults descriptions of defaults that would be other values
  * @throws AppError `dependent-objects` (409), which names every object that PostgreSQL would refuse to change with the columns, or whose meaning the
  *   new type may change
  */
@@ -14,6 +15,7 @@ export async function refuseColumnDependents(
   client: ClientBase,
   relation: string,
   widenings: Widening[],
+  changedDefaults: readonly string[],
 ): Promise<void> {
   const values = [
     relation,
@@ -28,7 +30,7 @@ export async function refuseColumnDependents(
     ),
   ];
   const { rows } = await client.query<{ found: Dependent[] }>(dependents, values);
-  const { found } = rows[0]!;
+  const found = [...rows[0]!.found, ...changedDefaults.map((dependent) => ({ dependent }))];
   if (found.length === 0) return;
   const names = widenings.map(({ column, to }) => `"${column.name}" to ${to.name}`).join(', ');
   const detail = `Values do not fit the types of the table ${relation}, and its columns cannot be widened (${names}): other objects depend on them. Drop these first, or send misfits=fail to see the values.`;

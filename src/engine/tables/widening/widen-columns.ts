@@ -10,6 +10,7 @@ import { quoteIdentifier, quoteQualified } from '../../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../../postgres/sqlstate.ts';
 import { admitTypes } from '../added-bytes.ts';
 import { admitChanges } from '../change-memory.ts';
+import { findChangedDefaults } from './changed-defaults.ts';
 import { refuseColumnDependents } from './column-dependents.ts';
 
 /**
@@ -24,7 +25,8 @@ export async function widenColumns(
   widenings: Widening[],
 ): Promise<void> {
   await admitChanges(client, relation, { changes: widenings.length });
-  await refuseColumnDependents(client, relation, widenings);
+  const changed = await findChangedDefaults(client, relation, widenings, convertedBoth);
+  await refuseColumnDependents(client, relation, widenings, changed);
   const changes = widenings.map(({ column, to }) => ({ from: column, to: { type: to } }));
   await admitTypes(client, relation, changes);
   const names = widenings.map(({ column }) => column.name);
@@ -64,12 +66,23 @@ const inetOid = 869;
 
 /** Returns how the old values become those of the type, if a cast would change them: 0.1 of a float4 would become 0.10000000149, and 192.0.2.1 the text 192.0.2.1/32. */
 function conversionOf(column: LoadColumn, to: ColumnType): string {
-  const name = quoteIdentifier(column.name);
+  const using = converted(column, to, quoteIdentifier(column.name));
+  return using === undefined ? '' : ` USING ${using}`;
+}
+
+/** Returns SQL for the value of the type; undefined: PostgreSQL casts it. */
+function converted(column: LoadColumn, to: ColumnType, value: string): string | undefined {
   const isAddress = (column.type.element ?? column.type).oid === inetOid;
   if (/^double/.test(to.name) || (isAddress && to.kind === 'array'))
-    return ` USING ${name}::pg_catalog.text::${typeForSql(to)}`;
+    return `${value}::pg_catalog.text::${typeForSql(to)}`;
   // PostgreSQL's own cast writes the length of every mask.
-  return isAddress ? ` USING CASE WHEN ${name} IS NOT NULL THEN pg_catalog.format('%s', ${name}) END` : '';
+  return isAddress ? `CASE WHEN ${value} IS NOT NULL THEN pg_catalog.format('%s', ${value}) END` : undefined;
+}
+
+function convertedBoth({ column, to }: Widening, value: string): { stored: string; cast: string } {
+  const cast = `CAST(${value} AS ${typeForSql(to)})`;
+  const stored = converted(column, to, value);
+  return { stored: stored === undefined ? cast : `(${stored})`, cast };
 }
 
 /** All types to which columns are widened, or the elements of arrays, are keywords of SQL, except text. */

@@ -83,8 +83,7 @@ export async function readOwnDefaults(
   const result: FoundDefaults = { below: new Map(), constants: new Map(), problems: [] };
   if (touched.length === 0) return result;
   const byOldName = new Map(touched.map((column) => [oldNames.get(column.name)!, column]));
-  const query = { text: defaultsOfTree, values: [oid, [...byOldName.keys()]] };
-  const found = await readDoubtful(client, await readOnce<FoundDefault>(client, query, readings), readings);
+  const found = await readDefaultsOfTree(client, oid, [...byOldName.keys()], readings);
   const ofTable = new Map(found.filter(({ isBelow }) => !isBelow).map(({ column, sql }) => [column, sql]));
   for (const one of found) {
     const { name, pointer, keepsDefault } = byOldName.get(one.column)!;
@@ -103,6 +102,22 @@ export async function readOwnDefaults(
     result.below.set(name, [...(result.below.get(name) ?? []), own]);
   }
   return result;
+}
+
+/**
+ * Reads the defaults of columns, and those of tables below that differ from them.
+ *
+ * @param columns their names
+ * @throws AppError `limit-exceeded` if they are too long together
+ */
+export async function readDefaultsOfTree(
+  client: ClientBase,
+  oid: number,
+  columns: string[],
+  readings: Reading[],
+): Promise<FoundDefault[]> {
+  const query = { text: defaultsOfTree, values: [oid, columns] };
+  return readDoubtful(client, await readOnce<FoundDefault>(client, query, readings), readings);
 }
 
 /**
@@ -214,7 +229,7 @@ function endOfLiteral(sql: string): number {
  * Returns the value that the constant gives to a row, as SQL. Only input functions and casts of PostgreSQL itself run: a cast that may belong to another
  * role is not a constant. An unqualified type is PostgreSQL's own (search-path.ts).
  */
-function rowValueOf(sql: string, type: ColumnType): string | undefined {
+export function rowValueOf(sql: string, type: ColumnType): string | undefined {
   const constant = readConstant(sql);
   if (constant === undefined) return undefined;
   const stored = type.base ?? type;
