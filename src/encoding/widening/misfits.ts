@@ -233,12 +233,15 @@ export class Misfits {
       const toText = this.#toText && problem !== 0;
       const { identity } = this.#columns[target]!;
       const types = widerTypes(current.type, identity, toText, kind, bytes, start, end);
-      // Intervals with fields have no encoder.
-      const encoded = types.flatMap((type) => {
+      for (const type of types) {
+        // Intervals with fields have no encoder.
         const encoder = columnEncoder(type);
-        return encoder === undefined ? [] : [fittingOf(type, encoder)];
-      });
-      found = encoded.find(fits);
+        if (encoder === undefined) continue;
+        const fitting = fittingOf(type, encoder);
+        if (!fits(fitting)) continue;
+        found = fitting;
+        break;
+      }
       if (found !== undefined) this.#replace(target, current, found);
     }
     losses.ofCell = noted;

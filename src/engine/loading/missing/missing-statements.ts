@@ -183,8 +183,6 @@ export interface FactsOfTable {
   isPartitioned: boolean;
   /** The table has rules (CREATE RULE) for DELETE. */
   hasDeleteRules: boolean;
-  /** The table or a partition has triggers that run for each row. */
-  hasTriggers: boolean;
   /** Row-level security may hide rows from the role. */
   hasRowSecurity: boolean;
   /** The columns that the role may read. */
@@ -194,8 +192,6 @@ export interface FactsOfTable {
 export function factsOfTable(relation: string): Statement {
   const text = `SELECT c.relkind = 'p' AS "isPartitioned", row_security_active(c.oid) AS "hasRowSecurity",
   EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid AND ev_type = '4') AS "hasDeleteRules",
-  EXISTS (SELECT FROM pg_trigger WHERE (tgrelid = c.oid OR tgrelid IN (SELECT relid FROM pg_partition_tree(c.oid)))
-    AND NOT tgisinternal AND tgtype::int & 1 = 1) AS "hasTriggers",
   ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum) AS readable
 FROM pg_class c WHERE c.oid = $1::regclass`;

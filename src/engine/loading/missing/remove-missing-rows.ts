@@ -109,7 +109,7 @@ async function settle(
     : statements.deleteMissingRows(search);
   const changed = await change(client, load, statement);
   if (changed < missing && facts.hasRowSecurity) throw hiddenByPolicies(action, missing - changed);
-  const mayReturn = action === 'delete' && changed > 0 && (facts.hasTriggers || lacksKeys(load, search));
+  const mayReturn = action === 'delete' && changed > 0 && (target.hasRowTriggers || lacksKeys(load, search));
   return {
     ...resultOf(action, missing, { changed, unmarked }, changes),
     ...(mayReturn && { afterMove: () => refuseReturned(client, search) }),

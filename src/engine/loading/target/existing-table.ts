@@ -113,6 +113,7 @@ export async function openExistingTable(
     replaces: false,
     // The error of a COPY to a sharded table does not name the row. So the rows are kept, to find it.
     mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
+    hasRowTriggers,
     changesRows,
     mayPreventUpdates,
     hasRules,

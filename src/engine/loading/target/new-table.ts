@@ -113,6 +113,7 @@ export class NewTable implements RowTarget {
   /** This upload has created the table. No other row is in it, and its keys are added after the rows. */
   readonly isNew = true;
   readonly mayRefuseRows: boolean;
+  readonly hasRowTriggers = false;
   readonly changesRows = false;
   readonly mayPreventUpdates = false;
   readonly hasRules = false;

@@ -18,6 +18,8 @@ export interface RowTarget {
    * refused rows and the reasons.
    */
   readonly mayRefuseRows: boolean;
+  /** The table has triggers that run for each row. */
+  readonly hasRowTriggers: boolean;
   /** The table has triggers that may change rows before they are stored. */
   readonly changesRows: boolean;
   /** The table has triggers that may prevent the update of a row. */
