@@ -148,9 +148,9 @@ test('measured rows may refer to later ones', async () => {
 test('a table with rules, or whose generated columns the role may not read, is loaded as before', async () => {
   const rows = rowsOf(1500, () => ({}));
   await service.rows(`CREATE TABLE t (id int, raw text, ${long});
-    CREATE RULE none AS ON INSERT TO t DO INSTEAD NOTHING`);
+    CREATE RULE none AS ON INSERT TO t WHERE new.id < 5 DO INSTEAD NOTHING`);
   assertDone(await load({ data: rows }, '?if_exists=append'));
-  assert.deepEqual(await service.rows('SELECT count(*)::int AS count FROM t'), [{ count: 1500 }]);
+  assert.deepEqual(await service.rows('SELECT count(*)::int AS count FROM t'), [{ count: 1495 }]);
 });
 
 test('an update that leaves long generated values as they are does not count them', async () => {

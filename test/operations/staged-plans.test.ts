@@ -6,13 +6,13 @@ import type { LoadColumn } from '../../src/encoding/columns/load-column.ts';
 import { violationQueries } from '../../src/engine/loading/judging/violation-queries.ts';
 import type { ConflictRule } from '../../src/engine/loading/staged/conflict-rule.ts';
 import {
-  countExistingKeys,
   createProgress,
   lockExistingRows,
   mergeRows,
   startCounting,
 } from '../../src/engine/loading/staged/merge-statements.ts';
 import { Shapes } from '../../src/engine/loading/staged/shapes.ts';
+import { countWithKey, createStoredRows } from '../../src/engine/loading/staged/skipped-rows.ts';
 import type { StagedLoad } from '../../src/engine/loading/staged/staged-load.ts';
 import {
   analyzeStagingTable,
@@ -107,6 +107,7 @@ test('no statement over staged rows joins two tables row by row', async () => {
   const load = { ...table, isBare: false, shapes, conflict } as unknown as StagedLoad;
   await client.query(findSurplusRows(stagingTable, conflict));
   await client.query(analyzeSurplusTable);
+  await client.query(createStoredRows);
   await client.query(startCounting);
   const findUnchanged = findUnchangedRows(load, undefined);
   assert.deepEqual(await quadraticParts(findUnchanged), [], findUnchanged);
@@ -117,7 +118,7 @@ test('no statement over staged rows joins two tables row by row', async () => {
   const statements = [
     mergeRows(load, 0),
     lockExistingRows(load, stagingTable, conflict),
-    countExistingKeys('rows', stagingTable, conflict),
+    countWithKey(load, conflict),
     ...[undefined, conflict, skip].flatMap((rule) =>
       violationQueries({ relation: stagingTable, existing, conflict: rule }, rules).map(({ statement }) =>
         statement(),

@@ -83,11 +83,6 @@ FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) late
 /** Deletes the refused rows from the staging table. */
 export const deleteRefusedRows = `DELETE FROM ${stagingTable} s USING ${refusedRows} f WHERE s.${rowNumber} = f.data_row`;
 
-/** Returns one row: the first and the last data row number; null: there is no row. @param source see `StagedLoad` */
-export function readRange(source = stagingTable): string {
-  return `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${source} s`;
-}
-
 /**
  * Returns statements that take the waiting rows (`waits`, see `PassOptions.ownReferences`) out of the refused rows and put them into a table like the staging table.
  *

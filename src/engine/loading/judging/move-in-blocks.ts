@@ -11,10 +11,12 @@ import { isPolicyViolation } from '../../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../../postgres/sqlstate.ts';
 import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
 import { asTooMuch, measuredPattern, refuseLongIndexes, startMeasuring } from '../staged/computed-bytes.ts';
+import { rowsPerStatement } from '../staged/merge-in-order.ts';
 import { checkConstraintsNow, commitInTwoPhases, takeTurn } from '../staged/merge-statements.ts';
 import * as moving from '../staged/move-rows.ts';
+import { countSkipped, skipsInOrder } from '../staged/skipped-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
-import { analyzeStagingTable, indexByRow, stagingTable } from '../staged/staging-table.ts';
+import { analyzeStagingTable, indexByRow, readRange, stagingTable } from '../staged/staging-table.ts';
 import { emptySurplusTable } from '../staged/surplus-rows.ts';
 import { countUnchangedRows, deleteUnchangedRows, findsUnchanged } from '../staged/unchanged-rows.ts';
 import * as blocks from './block-statements.ts';
@@ -25,12 +27,7 @@ import { deleteRows, rowsOfShapes, temporaryTable } from './staged-statements.ts
 /** The number of times that rows are tried again because other rows with the same keys were refused. */
 const maxRounds = 20;
 
-/**
- * The number of rows that one statement moves. It is small enough that `STATEMENT_TIMEOUT_MS` suffices for any number of rows.
- */
-const rowsPerStatement = 100_000;
-
-/** The same for a new table, whose indexes are then measured. An entry of an index may be much longer than its row. */
+/** `rowsPerStatement` for a new table, whose indexes are then measured. An entry of an index may be much longer than its row. */
 const rowsPerMeasure = 10_000;
 
 /** The computed values of a block count again when PostgreSQL has refused it, so a pass may have so many times the limit. */
@@ -174,7 +171,7 @@ function mostRefused({ faulty, refusesAll }: Judgement): number {
 
 async function passOverAll(pass: Pass): Promise<void> {
   const { client, target, load, rules, problems } = pass;
-  const { rows } = await client.query<{ first: number | null; last: number }>(blocks.readRange(load.source));
+  const { rows } = await client.query<{ first: number | null; last: number }>(readRange(load.source));
   const { first, last } = rows[0]!;
   const notOfRows = pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges;
   const options = {
@@ -216,7 +213,10 @@ async function countMoved(
   load: StagedLoad,
   { merged, changed, unmoved }: Ended,
 ): Promise<moving.MovedRows> {
-  if (load.conflict?.action !== 'update') return { merged, changed: 0, unchanged: 0, skipped: undefined };
+  if (load.conflict?.action !== 'update') {
+    const skipped = skipsInOrder(load) ? await countSkipped(client, load, load.conflict!, merged) : undefined;
+    return { merged, changed: 0, unchanged: 0, skipped };
+  }
   const counted = await moving.countUpdates(client, load, { merged, changed });
   return { ...counted, unchanged: counted.unchanged + unmoved };
 }

@@ -3,9 +3,10 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../../postgres/sql.ts';
-import { anyNull, columnsOf } from '../../tables/rules/rule-conditions.ts';
+import { columnsOf } from '../../tables/rules/rule-conditions.ts';
 import { measureBefore, measureRow } from './computed-bytes.ts';
 import { type ConflictKey, type ConflictRule, sameKey } from './conflict-rule.ts';
+import { noteStored, notesNumbers, skipsInOrder } from './skipped-rows.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
@@ -89,7 +90,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
   const meetsOthers = conflict !== undefined && !load.isBare;
   // With the rows in the order of the key, all uploads lock existing rows in the same order. They may wait for each other, but cannot cause a deadlock.
   const keyValues =
-    meetsOthers && (!range || load.isSharded)
+    meetsOthers && (!range || load.isSharded) && !skipsInOrder(load)
       ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one))
       : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
@@ -144,6 +145,7 @@ function returned(load: StagedLoad): string[] {
   return [
     ...(load.computed ? [measureRow(load.computed)] : []),
     ...(countsStored(load) ? [countIfChanged] : []),
+    ...(notesNumbers(load) ? [storedRow] : []),
   ];
 }
 
@@ -152,7 +154,8 @@ function countsStored({ conflict, isBare, isSharded, hasRules, mayPreventUpdates
   return mayPreventUpdates && !hasRules && conflict?.action === 'update' && !isBare && !isSharded;
 }
 
-/** PostgreSQL computes RETURNING for a stored row before it reads the next row. */
+// PostgreSQL computes RETURNING for a stored row before it reads the next row.
+const storedRow = `pg_catalog.currval('${progress}') AS data_row`;
 const countIfChanged = `CASE WHEN pg_catalog.currval('${changing}') OPERATOR(pg_catalog.=) pg_catalog.currval('${progress}') THEN pg_catalog.nextval('${changedCounter}') END`;
 
 /**
@@ -178,8 +181,9 @@ export interface MergedCount {
  * @param into the clause INTO of PL/pgSQL
  */
 export function mergeAndCount(load: StagedLoad, merge: CallersStatement, into = ''): CallersStatement {
+  const note = notesNumbers(load) ? `, noted AS (${noteStored('merged')})` : '';
   if (returned(load).length > 0)
-    return qualified`WITH merged AS (${merge} RETURNING ${returned(load).join(', ')})
+    return qualified`WITH merged AS (${merge} RETURNING ${returned(load).join(', ')})${note}
 SELECT pg_catalog.count(*)::int AS count, 0 AS changed ${into} FROM merged`;
   return qualified`WITH merged AS (${merge} RETURNING t.xmax)
 SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS changed ${into} FROM merged`;
@@ -223,6 +227,7 @@ export function mergeTogether(load: StagedLoad, merges: CallersStatement[]): Cal
   const expressions = [...returned(load), '1'].join(', ');
   const names = merges.map((_, index) => `merge_${index}`);
   const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING ${expressions})`);
+  if (notesNumbers(load)) parts.push(...names.map((name) => `noted_${name} AS (${noteStored(name)})`));
   // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
   const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
   return qualified`WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`;
@@ -242,18 +247,4 @@ export function lockExistingRows(
   return qualified`SELECT pg_catalog.count(*)::int FROM (
 SELECT FROM ${load.stored} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)} AND ${isMoved(load)}
 ORDER BY ${columnsOf('t', key.columns).join(', ')} FOR NO KEY UPDATE OF t) locked`;
-}
-
-/** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. @param stored see `StagedLoad` */
-export function countExistingKeys(
-  stored: string,
-  staged: string,
-  { key, shapes }: ConflictRule,
-): CallersStatement {
-  const kept = `${hasShape('s', shapes)} AND NOT ${isSurplus('s')}`;
-  // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
-  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${columnsOf('s', key.columns).join(', ')} FROM ${staged} s WHERE ${kept} AND ${anyNull('s', key.columns)}
-INTERSECT SELECT ${columnsOf('t', key.columns).join(', ')} FROM ${stored} t WHERE ${anyNull('t', key.columns)}) both_have`;
-  return qualified`SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${stored} t WHERE ${sameKey(key)}))
-${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`;
 }

@@ -18,10 +18,31 @@ import { isStagedAsText } from '../copying/target-columns.ts';
 import { asTooMuch, isMeasured, startMeasuring } from './computed-bytes.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
+import { mergeInOrder, rowsPerStatement } from './merge-in-order.ts';
 import * as statements from './merge-statements.ts';
+import {
+  countSkipped,
+  countStoredRows,
+  createStoredRows,
+  mixesShapes,
+  skipsInOrder,
+} from './skipped-rows.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
-import { analyzeSurplusTable, countSurplusRows, findSurplusRows, readSurplusTexts } from './surplus-rows.ts';
+import {
+  analyzeStagingTable,
+  indexByRow,
+  indexByShape,
+  readRange,
+  shapeOfRow,
+  typedStagingTable,
+} from './staging-table.ts';
+import {
+  analyzeSurplusTable,
+  countSurplusRows,
+  emptySurplusTable,
+  findSurplusRows,
+  readSurplusTexts,
+} from './surplus-rows.ts';
 import { countUnchangedRows, findsUnchanged, findUnchanged, indexUnchangedTable } from './unchanged-rows.ts';
 
 /**
@@ -66,12 +87,12 @@ export async function moveRows(client: ClientBase, load: StagedLoad): Promise<Mo
   if (lacksSqlstate(attempt.refusal?.error))
     attempt = await moveOrUndo(client, load, 'in turn with SQLSTATE');
   const { refusal: first } = attempt;
-  const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
-  if (movedTogether) attempt = await moveOrUndo(client, load, 'together');
-  const { merged, existing, refusal } = attempt;
+  const refers = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
+  if (refers && !mixesShapes(load)) attempt = await moveOrUndo(client, load, 'together');
+  const { merged, refusal } = attempt;
   if (refusal) return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
   if (conflict?.action === 'update') return { moved: await countUpdates(client, load, attempt) };
-  const skipped = existing === undefined ? undefined : existing + (await readCount(client, countSurplusRows));
+  const skipped = skipsInOrder(load) ? await countSkipped(client, load, conflict!, merged) : undefined;
   return { moved: { merged, changed: 0, unchanged: 0, skipped } };
 }
 
@@ -92,12 +113,10 @@ export async function countUpdates(
 /** How the shapes are moved: one after the other, one after the other with slower statements whose errors have their SQLSTATE, or all in one statement. */
 type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 
-/** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
   merged: number;
   /** The number of changed rows that `mergeAndCount` counted; 0 if only a sequence counts them. */
   changed: number;
-  existing: number | undefined;
   refusal?: Refusal | undefined;
 }
 
@@ -130,10 +149,10 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 
 /** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
-  const attempt: MoveAttempt = { merged: 0, changed: 0, existing: undefined };
+  const attempt: MoveAttempt = { merged: 0, changed: 0 };
   attempt.refusal = await refusalOfRows(async () => {
     if (load.computed) await client.query(startMeasuring);
-    if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
+    if (load.conflict) await prepareConflicts(client, load, load.conflict);
     if (way === 'together') attempt.merged = await moveTogether(client, load);
     else Object.assign(attempt, await moveInTurn(client, load, way === 'in turn with SQLSTATE'));
   });
@@ -146,22 +165,10 @@ export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): b
   return conflict?.action === 'update' && !isBare && !isSharded;
 }
 
-/**
- * Finds the rows that will be moved, locks the rows that will be updated if several statements update them, and reads the texts of the others.
- *
- * @returns the number of rows whose key exists in the table, if it must be counted
- */
-async function prepareConflicts(
-  client: ClientBase,
-  load: StagedLoad,
-  conflict: ConflictRule,
-): Promise<number | undefined> {
-  const { stored, columns, changesRows, hasRules } = load;
-  const staged = await findMoved(client, load, conflict, conflict.shapes.length > 1);
-  if (columns.some(isStagedAsText)) await queryInCallersPath(client, readSurplusTexts(columns));
-  // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
-  if (conflict.action === 'update' || (!changesRows && !hasRules)) return undefined;
-  return readCount(client, statements.countExistingKeys(stored, staged, conflict));
+/** Finds the rows that will be moved, locks the rows that will be updated if several statements update them, and reads the texts of the others. */
+async function prepareConflicts(client: ClientBase, load: StagedLoad, conflict: ConflictRule): Promise<void> {
+  await findMoved(client, load, conflict, conflict.shapes.length > 1);
+  if (load.columns.some(isStagedAsText)) await queryInCallersPath(client, readSurplusTexts(load.columns));
 }
 
 /**
@@ -169,18 +176,18 @@ async function prepareConflicts(
  *
  * @param locks true: locks the existing rows that will be updated, in the order of the key. Uploads that update the rows in another order
  *   then wait for each other instead of causing a deadlock
- * @returns `typedStagingTable`
  */
 export async function findMoved(
   client: ClientBase,
   load: StagedLoad,
   conflict: ConflictRule,
   locks: boolean,
-): Promise<string> {
+): Promise<void> {
   const inputCheck = await findInputCheck(client, load.columns);
   const staged = typedStagingTable(load.columns, inputCheck);
   if (countsBySequence(load)) await queryInCallersPath(client, statements.startCounting);
   await findSurplus(client, staged, conflict);
+  if (skipsInOrder(load)) await client.query(`${emptySurplusTable}; ${createStoredRows}`);
   if (findsUnchanged(load)) {
     await findUnchanged(client, load, inputCheck);
     if (load.shapes.all.length > maxScans) await client.query(indexUnchangedTable);
@@ -189,7 +196,6 @@ export async function findMoved(
   const mayLock = conflict.action === 'update' && !load.isBare && !load.isSharded;
   if (locks && mayLock) await queryInCallersPath(client, statements.lockExistingRows(load, staged, conflict));
   await load.beforeMove?.();
-  return staged;
 }
 
 /**
@@ -208,9 +214,10 @@ async function moveInTurn(
   load: StagedLoad,
   withSqlstate: boolean,
 ): Promise<Pick<MoveAttempt, 'merged' | 'changed'>> {
-  let merged = 0;
+  let merged = mixesShapes(load) ? await moveInOrder(client, load, load.conflict!) : 0;
   let changed = 0;
-  for (const shape of inMovingOrder(load)) {
+  const movedBefore = mixesShapes(load) ? load.conflict!.shapes.length : 0;
+  for (const shape of inMovingOrder(load).slice(movedBefore)) {
     const merge = statements.mergeRows(load, shape);
     if (withSqlstate || statements.mustCountMerged(load, shape)) {
       if (load.isSharded) await queryInCallersPath(client, statements.commitInTwoPhases(load, shape));
@@ -223,6 +230,19 @@ async function moveInTurn(
     } else merged += (await queryInCallersPath(client, merge)).rowCount ?? 0;
   }
   return { merged, changed };
+}
+
+/** Moves the rows that have the key, and returns the number of stored rows. */
+async function moveInOrder(client: ClientBase, load: StagedLoad, { shapes }: ConflictRule): Promise<number> {
+  load.shapes.refuseToPlan(load.columns.length);
+  await queryInCallersPath(client, indexByRow);
+  const { rows } = await client.query<{ first: number | null; last: number }>(readRange());
+  const { first, last } = rows[0]!;
+  for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
+    const to = Math.min(from + rowsPerStatement, last + 1);
+    await queryInCallersPath(client, mergeInOrder(load, shapes, from, to));
+  }
+  return readCount(client, countStoredRows);
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {

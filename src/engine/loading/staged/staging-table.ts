@@ -92,6 +92,11 @@ export function shapeOfRow(row: number): Statement {
   return { text, values: [row] };
 }
 
+/** Returns one row: the first and the last data row number; null: there is no row. @param source see `StagedLoad` */
+export function readRange(source = stagingTable): string {
+  return `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${source} s`;
+}
+
 /** Counts the rows that have none of the shapes or have NULL in one of the columns, and finds the lowest of their data row numbers. */
 export function countRowsWithout(shapes: readonly number[], columns: string[]): string {
   const isWithout = [
