@@ -278,6 +278,7 @@ const ofValues = [
   'row-triggers',
   'same-file',
   'sets-of-keys',
+  'skip-with-triggers',
   'staged-plans',
   'tables-below',
   'together-model',
