@@ -112,3 +112,22 @@ for (const [name, constraint] of Object.entries(keys)) {
     }
   });
 }
+
+test('uploads with the same keys in opposite orders all end', async () => {
+  await service.rows(`DROP TABLE IF EXISTS t; CREATE TABLE t (k text, l int, v text, PRIMARY KEY (k));
+    ${shaping(false, 't')}`);
+  const rows = Array.from({ length: 2000 }, (_, at) => ({ k: `key ${at}`, l: 1, v: '' }));
+  const uploads = [rows, rows.toReversed(), rows, rows.toReversed()].map((data) =>
+    service.post('/table/t/upload/json?if_exists=append&on_conflict=skip', { data }),
+  );
+  const answers = await Promise.all(uploads);
+  const shown = JSON.stringify(answers.map(({ body }) => body.load ?? body));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+    shown,
+  );
+  const stored = answers.reduce((sum, { body }) => sum + body.load.rows, 0);
+  const skipped = answers.reduce((sum, { body }) => sum + body.load.skipped, 0);
+  assert.deepEqual([stored, skipped], [2000, 6000], shown);
+});
