@@ -64,6 +64,8 @@ export interface KeptAnswer {
 /** The values for the row in the table of loads, as the process that runs the load knows them. */
 export interface LoadSnapshot {
   id: string;
+  /** The run was taken from the queue. */
+  isTaken: boolean;
   state: LoadState;
   facts: LoadFacts;
   process: string;

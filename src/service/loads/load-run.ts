@@ -184,9 +184,10 @@ export class LoadRun implements LoadObserver {
   }
 
   snapshot(): LoadSnapshot {
-    const { process, facts, bytesReceived } = this.#options;
+    const { process, facts, bytesReceived, isTaken = false } = this.#options;
     return {
       id: this.id,
+      isTaken,
       state: this.state,
       facts,
       process,

@@ -155,9 +155,11 @@ export interface WrittenLoad {
 /**
  * Writes the rows of loads of this process. For each load that has ended it also stores the event about its end. It returns a
  * `WrittenLoad` for each written row. A row is not written if, according to the table, the load has ended, waits in the queue or
- * belongs to another process.
+ * belongs to another process. Only a run that was taken from the queue may write a load that was in the queue: the run that has received it does not
+ * always know that, because the answer to its COMMIT may be lost.
  */
 export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[]): Statement {
+  const taken = snapshots.filter(({ isTaken }) => isTaken).map(({ id }) => id);
   return {
     text: `WITH given AS (
         SELECT * FROM jsonb_to_recordset($1)
@@ -166,12 +168,13 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
         INSERT INTO ${quoted}.loads AS known (${names}) SELECT ${names} FROM given
         ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
           AND known.process = excluded.process AND known.state <> 'queued'
+          AND (known.spool IS NULL OR known.id = ANY ($2::uuid[]))
         RETURNING id, cancel_requested, watched_until),
       ${storeEvents({ quoted }, eventsOfWritten)}
       SELECT id, cancel_requested AS "cancelRequested",
         coalesce(watched_until > clock_timestamp(), false) AS "isWatched"
       FROM written`,
-    values: [JSON.stringify(snapshots.map(rowOf))],
+    values: [JSON.stringify(snapshots.map(rowOf)), taken],
   };
 }
 

@@ -202,7 +202,7 @@ export class Loads {
   ): Promise<void> {
     run.end(state, answer, isCertain);
     if (state === 'committed') {
-      this.#running.delete(run.id);
+      this.forget(run);
       this.#options.onEvents?.();
       this.#removeOlderLists(run);
       return;
@@ -355,7 +355,7 @@ export class Loads {
     for (const run of runs) {
       run.isRecorded = true;
       const running = this.#running.get(run.id);
-      if (running) running.writtenAtMs = now;
+      if (running?.run === run) running.writtenAtMs = now;
     }
     this.#note(runs, written!.rows as WrittenLoad[]);
   }
@@ -373,7 +373,8 @@ export class Loads {
     for (const run of runs) {
       const running = this.#running.get(run.id);
       const one = byId.get(run.id);
-      if (running === undefined) continue;
+      // A load that this process has received may run in it already, taken from the queue.
+      if (running?.run !== run) continue;
       if (run.hasEnded) this.#running.delete(run.id);
       // A load that is being committed may be missing because its own transaction has just ended it.
       else if (one === undefined && !run.isCommitting) run.cancel(leaseLost());

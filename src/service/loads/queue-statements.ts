@@ -211,14 +211,6 @@ export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer)
   };
 }
 
-/** Reads whether an asynchronous load waits or runs. It returns a row if so. */
-export function readQueued({ quoted }: ServiceSchema, id: string): Statement {
-  return {
-    text: `SELECT id FROM ${quoted}.loads WHERE id = $1 AND ended_at IS NULL AND spool IS NOT NULL`,
-    values: [id],
-  };
-}
-
 /** Reads which of these loads are recorded, and whether each has ended. It returns rows with `id` and `hasEnded`. */
 export function readEnds({ quoted }: ServiceSchema, ids: string[]): Statement {
   return {

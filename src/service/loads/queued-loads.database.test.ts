@@ -7,6 +7,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import type { Pool, PoolClient } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { lostAnswer, owner, silentLog, uploadFacts } from '../../../test/support/load-records.ts';
+import { startMovingProxy } from '../../../test/support/moving-proxy.ts';
 import { until } from '../../../test/support/until.ts';
 import type { Log } from '../../postgres/log.ts';
 import { createPool } from '../../postgres/pool.ts';
@@ -62,10 +63,10 @@ after(async () => {
   await rm(base, { recursive: true });
 });
 
-function createQueue(folder: string, log: Log = silentLog): QueuedLoads {
+function createQueue(folder: string, log: Log = silentLog, recordPool = pool): QueuedLoads {
   const options = {
     loads,
-    recordPool: pool,
+    recordPool,
     folder,
     canAccept: true,
     places: 2,
@@ -178,6 +179,59 @@ test('a load that another process has ended before it was accepted, with its bod
   await assert.rejects(accepting, { code: 'database-unavailable' });
   await queue.stop();
   await loads.stop();
+});
+
+test('a load is run whose COMMIT into the queue succeeds after the connection broke, and the end of its request changes nothing', async () => {
+  await database.pool.query(`CREATE CONSTRAINT TRIGGER wait_in_queue AFTER INSERT ON ${schema.quoted}.loads
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+  const server = new URL(database.url);
+  const proxy = await startMovingProxy(Number(server.port));
+  server.port = `${proxy.port}`;
+  const throughProxy = createPool({ url: server.href, poolSize: 2, statementTimeoutMs: 0 }, silentLog);
+  const folder = join(base, 'broken');
+  const queue = createQueue(folder, silentLog, throughProxy);
+  const mayEnd = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const work: RunTaken = async ({ id }, taken, chunks) => {
+    for await (const _ of chunks()) begun.push(id);
+    await mayEnd.promise;
+    await loads.end(taken, 'refused', lostAnswer);
+    return 'ended';
+  };
+  const state = async (id: string) =>
+    (await database.pool.query(`SELECT state FROM ${schema.quoted}.loads WHERE id = $1`, [id])).rows[0]
+      ?.state;
+  const run = loads.begin(loads.create(uploadFacts, { bytesReceived: () => 1, isReceived: () => true }));
+  const body = (async function* () {
+    yield Buffer.from('1');
+  })();
+  let release = async () => {};
+  const hold = async () => {
+    release = await holdTransactions();
+  };
+  const accepting = queue.accept(run, request, body, hold, () => []);
+  try {
+    await oneWaits();
+    proxy.cut();
+    await assert.rejects(accepting, { code: 'database-unavailable', isOutcomeUnknown: true });
+    assert.ok((await readdir(folder)).includes(`${run.id}.body`));
+  } finally {
+    await release();
+  }
+  await until('the COMMIT', async () => (await state(run.id)) === 'queued');
+  proxy.leadTo(Number(new URL(database.url).port));
+  await queue.start({ run: work, onGivenUp: () => {} });
+  await until('the load', () => begun.includes(run.id));
+  await loads.end(run, 'failed', lostAnswer, false);
+  assert.equal(await state(run.id), 'running');
+  assert.ok(loads.runningIds().includes(run.id));
+  mayEnd.resolve();
+  await until('the end', async () => (await state(run.id)) === 'refused');
+  await queue.stop();
+  await loads.stop();
+  await throughProxy.end();
+  await proxy.stop();
+  await database.pool.query(`DROP TRIGGER wait_in_queue ON ${schema.quoted}.loads`);
 });
 
 test('a load that has waited for days is run by a process that begins to serve its folder', async () => {

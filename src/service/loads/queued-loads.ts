@@ -8,6 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { AppError } from '../../core/errors.ts';
 import { isDatabaseAway } from '../../postgres/database-away.ts';
 import type { Log } from '../../postgres/log.ts';
 import type { Statement } from '../../postgres/sql.ts';
@@ -158,15 +159,16 @@ export class QueuedLoads {
     await runStatements(recordPool, statements);
   }
 
-  /** Removes the body of a load that could not be put into the queue. @throws `error`, or another one that says more */
+  /**
+   * Removes the body of a load that could not be put into the queue. If the connection broke at the COMMIT, the body is kept: the load may be in the queue
+   * already, or PostgreSQL may still be working on the COMMIT. If the load ends in another way, `removeRemnants` removes the body.
+   *
+   * @throws `error`, or another one that says more
+   */
   async #removeUnlessQueued(run: LoadRun, bodies: StoredBodies, error: unknown): Promise<never> {
-    // If the connection broke at the COMMIT, the load may be in the queue, and needs its body. So the body is kept if this is not known.
-    const unknown = [{}];
-    const [waiting] = await this.#ask(queries.readQueued(this.#options.loads.schema, run.id)).catch(
-      () => unknown,
-    );
-    if (waiting === undefined) await bodies.remove(run.id);
     run.isCommitting = false;
+    if (error instanceof AppError && error.isOutcomeUnknown) throw error;
+    await bodies.remove(run.id);
     // Another process may have ended the load, because this process did not renew its lease in time. That process has then also removed the body.
     const [end] = await this.#ask(queries.readEnds(this.#options.loads.schema, [run.id])).catch(() => []);
     throw end?.hasEnded === true ? leaseLost() : error;
