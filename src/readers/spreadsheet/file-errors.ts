@@ -1,7 +1,9 @@
 /** The errors for files that are refused in several formats. */
 
 import { AppError } from '../../core/errors.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { columnLetters } from './cell-address.ts';
+import { maxMergedAreas } from './merged-areas.ts';
 
 /** Returns the error for a file that is no workbook. @param what describes the file */
 export function notAWorkbook(what: string): AppError {
@@ -71,4 +73,8 @@ export function overlappingAreas(row: number): AppError {
     'invalid-file',
     `The merged cells of the sheet overlap at row ${row}. Open the workbook in a spreadsheet program and save it again.`,
   );
+}
+
+export function tooManyMergedAreas(): AppError {
+  return limitExceeded('The sheet has too many merged cells', maxMergedAreas, 'areas');
 }

@@ -6,6 +6,7 @@ import * as library from '@e965/xlsx';
 import fc from 'fast-check';
 import { recordRows } from '../../../test/support/recorded-cells.ts';
 import { spreadsheetLimits } from '../../../test/support/spreadsheet-limits.ts';
+import { insertRecords, wordRecord } from '../../../test/support/xls-records.ts';
 import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
 import { withSecondReading } from '../../core/cells/row-source.ts';
 import { AppError } from '../../core/errors.ts';
@@ -63,7 +64,7 @@ for (const format of formats) {
     assert.equal(warnings.length, 1);
     assert.match(
       warnings[0]!,
-      /^merged-cells: 3 values beneath merged cells were left out\. The first is in Data!B3[.,]/,
+      /^merged-cells: 3 values beneath merged cells were left out\. The first is in Data!B3, in the merged cells B2:B4\./,
     );
     assert.deepEqual(read1, [
       [1, { id: 'number 1', region: 'string North', amount: 'number 10' }],
@@ -114,6 +115,37 @@ for (const format of formats) {
     assert.deepEqual((await read(file, { range: 'A4:C4', headerRow: 4 })).columns, ['21']);
   });
 }
+
+/** The names of groups, each with an empty cell to its right that is outside of the group. Merged: A1:A3, B1:E1, B2:C2, G1:H2. */
+const groups = [
+  ['Region', '2025', null, null, null, null, 'Size', null, null, 'Price', null],
+  [null, 'Q1', null, 'Q2', null, null, null, null, null, 'net', null],
+  [null, 'low', 'high', 'low', 'high', 'Total', 'w', 'h', 'Weight', 'EUR', 'Note'],
+  ['North', 1, 2, 3, 4, 5, 6, 7, 8, 9, 'x'],
+];
+const groupNames =
+  'Region, 2025 Q1 low, 2025 Q1 high, 2025 Q2 low, 2025 high, Total, Size w, Size h, Weight, Price net EUR, Note';
+
+for (const format of [...formats, 'ods'] as const) {
+  test(`the name of a group in .${format} reaches the columns of its merged cells only`, async () => {
+    const file = write(groups, ['A1:A3', 'B1:E1', 'B2:C2', 'G1:H2'], format);
+    const { columns, rows, warnings } = await read(file, { headerRows: 3 });
+    assert.equal(columns.join(', '), groupNames);
+    assert.equal(rows[0]![1]['2025 high'], 'number 4');
+    assert.deepEqual(warnings, []);
+  });
+}
+
+test('an .xls with more than a million merged areas is refused', async () => {
+  const areas = Array.from({ length: 1000 }, (_, area) => [0, 1, area % 200, area % 200]).flat();
+  const records = Buffer.concat(Array.from({ length: 1001 }, () => wordRecord(0xe5, 1000, ...areas)));
+  const file = insertRecords(write([['a'], [1]], ['C1:D1'], 'xls'), [0xe5], records);
+  await assert.rejects(read(file), (error) => {
+    assert.ok(error instanceof AppError, String(error));
+    assert.equal(error.detail, 'The sheet has too many merged cells: the limit is 1,000,000 areas.');
+    return true;
+  });
+});
 
 test('the merged areas of an .xlsx are found with a prefix, in UTF-16 and wherever a chunk ends', async () => {
   const part =

@@ -47,8 +47,8 @@ const momentBytes = 8;
 export class SheetRows {
   /** The number of the header row in the sheet (of several, the last one); 0: not known yet. Data row n is row `headerRow + n` of the sheet. */
   headerRow = 0;
-  /** Undefined: the merged areas are not known, or the format itself ignores the covered cells. */
-  readonly merged: MergedAreas | undefined;
+  /** Undefined: the merged areas are not known. A format that itself ignores the covered cells sets them, and adds areas before their first row ends. */
+  merged: MergedAreas | undefined;
   /** The rows that have passed, for warnings and proposals. */
   readonly outline: SheetOutline;
 
@@ -64,7 +64,7 @@ export class SheetRows {
   readonly #findings = new SheetFindings();
   readonly #feed: OutlineFeed;
   readonly #seenRows = new SeenRows();
-  /** Undefined: the sheet has no merged areas. */
+  /** Undefined: the sheet has no merged areas, or the format itself ignores the covered cells. */
   readonly #covered: CoveredCells | undefined;
 
   /** Whether the source must call `pause` before it pushes more cells. */

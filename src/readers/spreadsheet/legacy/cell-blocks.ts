@@ -34,6 +34,8 @@ export const NO_RESULT_CELL = 6;
 export const COVERED_CELL = 7;
 /** The beginning of a hidden row. */
 const HIDDEN_ROW = 8;
+/** A merged area. All areas come before the first row. */
+const MERGED_AREA = 9;
 
 /** The index of a missing format, which may have been one of dates. No list of formats is long enough to have this index. */
 export const NO_FORMAT = 0xffff;
@@ -74,6 +76,7 @@ export type ReaderFault =
   | 'no-workbook'
   | 'too-many-cells'
   | 'too-many-sheets'
+  | 'too-many-merged-areas'
   | `${typeof codePageFault}${number}`
   | 'broken';
 
@@ -88,6 +91,9 @@ const blockBytes = 64 * 1024;
 
 /** The longest text of a double, `-2.2250738585072014e-308`. */
 const maxNumberBytes = 24;
+
+/** The length of the record of a merged area after its first column: its first row, last row and last column. */
+const mergedAreaBytes = 12;
 
 export class BlockWriter {
   #bytes: Buffer = Buffer.allocUnsafe(2 * blockBytes);
@@ -106,6 +112,14 @@ export class BlockWriter {
     this.#reserve(5);
     this.#byte(isHidden ? HIDDEN_ROW : ROW);
     this.#length = this.#bytes.writeUInt32LE(row, this.#length);
+  }
+
+  /** Writes a merged area. Rows and columns count from 1. */
+  mergedArea(firstRow: number, firstColumn: number, lastRow: number, lastColumn: number): void {
+    this.flag(firstColumn, MERGED_AREA);
+    this.#reserve(mergedAreaBytes);
+    for (const place of [firstRow, lastRow, lastColumn])
+      this.#length = this.#bytes.writeUInt32LE(place, this.#length);
   }
 
   /**
@@ -163,6 +177,7 @@ export class BlockWriter {
 
 /** Receives the records of a block. The bytes are valid only during the call. */
 export interface BlockTarget {
+  mergeCells(firstRow: number, firstColumn: number, lastRow: number, lastColumn: number): void;
   row(row: number, isHidden: boolean): void;
   number(column: number, format: number, bytes: Buffer, start: number, end: number): void;
   /** Receives a `STRING_CELL` or `ERROR_TEXT_CELL` with its bytes, or a kind that has no bytes. */
@@ -198,6 +213,15 @@ export function readBlock(block: Buffer, target: BlockTarget): boolean {
       if (end > length) return false;
       target.cell(index, kind, block, start, end);
       at = end;
+    } else if (kind === MERGED_AREA) {
+      if (at + mergedAreaBytes > length) return false;
+      target.mergeCells(
+        block.readUInt32LE(at),
+        index,
+        block.readUInt32LE(at + 4),
+        block.readUInt32LE(at + 8),
+      );
+      at += mergedAreaBytes;
     } else if (kind <= COVERED_CELL) {
       target.cell(index, kind, block, at, at);
     } else {

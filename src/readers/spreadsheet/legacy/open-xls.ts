@@ -4,6 +4,8 @@ import * as kinds from '../../../core/cells/cell-kind.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { tooManyMergedAreas } from '../file-errors.ts';
+import { MergedAreas } from '../merged-areas.ts';
 import { isInternalName, shownName, WorkbookNames } from '../names/workbook-names.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { ReaderBounds } from '../reader-process/reader-run.ts';
@@ -356,12 +358,18 @@ class BlockCells implements blocks.BlockTarget {
   readonly #rows: SheetRows;
   readonly #values: CellValues;
   readonly #maxCellBytes: number;
+  readonly #areas = new MergedAreas();
   #isInRow = false;
 
   constructor(rows: SheetRows, formats: SheetFormats, maxCellBytes: number) {
     this.#rows = rows;
+    rows.merged = this.#areas;
     this.#values = new CellValues(rows, formats, new SharedStrings(0), formats.is1904);
     this.#maxCellBytes = maxCellBytes;
+  }
+
+  mergeCells(firstRow: number, firstColumn: number, lastRow: number, lastColumn: number): void {
+    if (!this.#areas.add(firstRow, firstColumn, lastRow, lastColumn)) throw tooManyMergedAreas();
   }
 
   row(row: number, isHidden: boolean): void {

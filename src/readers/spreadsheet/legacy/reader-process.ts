@@ -247,10 +247,15 @@ async function sendSheet(read: ReadSheet): Promise<void> {
   if (rows === undefined) throw new Fault('broken');
   // Keys are used instead of indices, so that missing rows cost nothing, whatever row number a file claims.
   const rowIndices = Object.keys(rows).map(Number);
-  markCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
+  const merges = sheet?.['!merges'] ?? [];
+  markCovered(rows, rowIndices, merges);
   const formatIndices = await sendFormats(rows, rowIndices, read);
   const rowProperties = sheet?.['!rows'] ?? [];
   const writer = new blocks.BlockWriter();
+  for (const { s: first, e: last } of merges) {
+    writer.mergedArea(first.r + 1, first.c + 1, last.r + 1, last.c + 1);
+    if (writer.isFull) await send(blocks.CELLS, writer.take());
+  }
   for (const rowIndex of rowIndices) {
     let isBegun = false;
     rows[rowIndex]!.forEach((cell, column) => {
@@ -275,7 +280,8 @@ function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]
   if (merges.length === 0) return;
   const areas = new MergedAreas();
   for (const { s: first, e: last } of merges) {
-    if (!areas.add(first.r + 1, first.c + 1, last.r + 1, last.c + 1)) throw new Fault('broken');
+    if (!areas.add(first.r + 1, first.c + 1, last.r + 1, last.c + 1))
+      throw new Fault('too-many-merged-areas');
   }
   const covered = new CoveredCells(areas);
   for (const rowIndex of rowIndices) {

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
-import { encrypted, notAWorkbook, notOpened } from '../file-errors.ts';
+import { encrypted, notAWorkbook, notOpened, tooManyMergedAreas } from '../file-errors.ts';
 import {
   pathsToRead,
   type ReaderBounds,
@@ -77,6 +77,8 @@ function errorOfFault(fault: ReaderFault, cause: Error, password: string | undef
       return limitExceeded('The workbook has too many cells', maxCells, 'cells', remedy);
     case 'too-many-sheets':
       return tooManySheets();
+    case 'too-many-merged-areas':
+      return tooManyMergedAreas();
     default:
       return new AppError(
         'invalid-file',

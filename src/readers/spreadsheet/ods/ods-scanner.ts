@@ -7,6 +7,7 @@
  */
 
 import { LF, SPACE, TAB } from '../../../core/bytes/ascii.ts';
+import { isBlank } from '../../../core/bytes/white-space.ts';
 import { rowTooLong } from '../../../core/cells/row-limit.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
@@ -18,7 +19,7 @@ import { CellText } from './cell-text.ts';
 import { attributeText, type OdsStyles } from './ods-styles.ts';
 import {
   BOOLEAN,
-  DATE,
+  COVERED,
   EMPTY,
   ERROR,
   NO_RESULT,
@@ -26,13 +27,13 @@ import {
   NUMBER,
   OdsValues,
   STRING,
-  TIME,
+  valueTypes,
 } from './ods-values.ts';
+import { SpanningCells } from './spanning-cells.ts';
 
 /** The names of the elements and attributes that the scanner reads. */
 const listed = `spreadsheet table table-column table-row table-cell covered-table-cell shapes forms p s c tab line-break ruby-text note
-  annotation style-name default-cell-style-name number-columns-repeated number-rows-repeated formula value-type visibility value
-  date-value time-value boolean-value string-value`;
+  annotation style-name default-cell-style-name number-columns-repeated number-rows-repeated formula value-type visibility`;
 const names: Record<string, Buffer> = Object.fromEntries(
   listed.split(/\s+/).map((name) => [name, Buffer.from(name)]),
 );
@@ -40,16 +41,6 @@ const names: Record<string, Buffer> = Object.fromEntries(
 /** The depths of the elements that the scanner reads. */
 const SPREADSHEET = 3;
 const TABLE = 4;
-
-const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
-  [Buffer.from('float'), NUMBER, names.value!],
-  [Buffer.from('percentage'), NUMBER, names.value!],
-  [Buffer.from('currency'), NUMBER, names.value!],
-  [Buffer.from('string'), STRING, names['string-value']!],
-  [Buffer.from('boolean'), BOOLEAN, names['boolean-value']!],
-  [Buffer.from('date'), DATE, names['date-value']!],
-  [Buffer.from('time'), TIME, names['time-value']!],
-];
 
 /**
  * The type of a cell with an error value, which OpenDocument itself does not have. LibreOffice writes its own type
@@ -111,6 +102,7 @@ export class OdsScanner {
   #isRowBegun = false;
   /** The number of bytes of the current row so far: its XML, and its values as often as they are repeated in it. */
   #rowBytes = 0;
+  readonly #spanning = new SpanningCells();
   /** The cells that must be repeated `#repeatsLeft` times: one cell of the current row, or all cells of the previous row. */
   #kept: KeptCell[] = [];
   #repeatsLeft = 0;
@@ -140,6 +132,7 @@ export class OdsScanner {
 
   constructor(target: SheetTarget, options: OdsScannerOptions) {
     this.#target = target;
+    target.merged = this.#spanning.areas;
     this.#styles = options.styles;
     this.#values = new OdsValues(target, options.styles, options.is1904);
     this.#sheet = options.sheet;
@@ -249,6 +242,7 @@ export class OdsScanner {
       this.#isRowHidden = this.#isHidden();
       this.#column = 0;
       this.#rowBytes = 0;
+      this.#spanning.beginRow();
     } else if (xml.isNamed(names['table-column']!)) {
       const count = this.#repetition(names['number-columns-repeated']!);
       const style = this.#styleOf(names['default-cell-style-name']!);
@@ -278,6 +272,7 @@ export class OdsScanner {
     }
     this.#cellDepth = this.#depth;
     this.#count = this.#repetition(names['number-columns-repeated']!);
+    if (!this.#isCovered) this.#spanning.take(xml, this.#column, this.#count);
     this.#text.clear();
     this.#type = EMPTY;
     this.#isFormula = xml.attribute(names.formula!) >= 0;
@@ -368,16 +363,10 @@ export class OdsScanner {
   #closeCell(): void {
     this.#cellDepth = 0;
     this.#isInParagraph = false;
+    const type = this.#isCovered ? this.#takeCovered() : this.#typeAtEnd();
     const column = this.#column;
     this.#column += this.#count;
-    const type = this.#typeAtEnd();
     if (type === EMPTY) return;
-    if (this.#isCovered) {
-      if (column > maxSheetColumn || this.#rowCount > 1) return;
-      this.#begin(this.#row);
-      this.#target.coveredValue?.(column);
-      return;
-    }
     if (this.#column > maxSheetColumn)
       this.#xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const { bytes, length } = this.#text.value;
@@ -420,8 +409,20 @@ export class OdsScanner {
     return this.#type !== STRING || (this.#isFormula && this.#text.value.length === 0);
   }
 
+  /** Returns `COVERED` if the covered cell has a value. Covered cells beyond the last column are ignored. */
+  #takeCovered(): number {
+    const type = this.#typeAtEnd();
+    const { value } = this.#text;
+    const isText = type === EMPTY || type === STRING;
+    if ((isText && isBlank(value.bytes, 0, value.length)) || this.#column >= maxSheetColumn) return EMPTY;
+    this.#count = Math.min(this.#count, maxSheetColumn - this.#column);
+    value.clear();
+    return COVERED;
+  }
+
   #closeRow(): void {
     this.#rowDepth = 0;
+    this.#spanning.addAreas(this.#row);
     if (this.#isRowBegun) this.#target.endRow();
     this.#isRowBegun = false;
     if (this.#kept.length > 0) this.#repeatKept(this.#rowCount, true);
@@ -469,7 +470,8 @@ export class OdsScanner {
     if (!this.#isRowRepeated) return;
     this.#target.endRow();
     this.#isRowBegun = false;
-    if (this.#repeatsLeft > 0) this.#row++;
+    if (this.#repeatsLeft === 0) return;
+    this.#spanning.addAreas(++this.#row);
   }
 
   #begin(row: number): void {

@@ -18,6 +18,21 @@ export const ERROR = 6;
 export const NO_RESULT = 7;
 /** A cell that displays a number, boolean, date or time, but has no attribute with the value. */
 export const NO_VALUE = 8;
+/** A value that merged cells cover. It is counted but not loaded. */
+export const COVERED = 9;
+
+const value = Buffer.from('value');
+
+/** The types that a cell can state, and the attribute that has its value. */
+export const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
+  [Buffer.from('float'), NUMBER, value],
+  [Buffer.from('percentage'), NUMBER, value],
+  [Buffer.from('currency'), NUMBER, value],
+  [Buffer.from('string'), STRING, Buffer.from('string-value')],
+  [Buffer.from('boolean'), BOOLEAN, Buffer.from('boolean-value')],
+  [Buffer.from('date'), DATE, Buffer.from('date-value')],
+  [Buffer.from('time'), TIME, Buffer.from('time-value')],
+];
 
 export class OdsValues {
   readonly #target: SheetTarget;
@@ -50,6 +65,9 @@ export class OdsValues {
         break;
       case ERROR:
         this.#target.fault(column, kinds.ERROR_CELL, bytes, 0, length);
+        break;
+      case COVERED:
+        this.#target.coveredValue?.(column);
         break;
       case NO_VALUE:
         this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);

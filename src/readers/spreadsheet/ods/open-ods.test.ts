@@ -494,7 +494,7 @@ test('repeated cells and rows, covered cells and groups of rows are read', async
     {
       code: 'merged-cells',
       detail:
-        'One value beneath merged cells was left out. It is in Data!B8. Only the top-left cell of merged cells has a value; to load the others, unmerge them.',
+        'One value beneath merged cells was left out. It is in Data!B8, in the merged cells A8:B8. Only the top-left cell of merged cells has a value; to load the others, unmerge them.',
     },
   ]);
   assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
@@ -795,6 +795,75 @@ test('spaces that the file has as a count are limited, and their cells are passe
   await assert.rejects(
     mostBetweenDrains(await open(buildOds({ body: table(header('a') + rows(1000)) }))),
     fails('limit-exceeded', /^The cells have too many bytes for a file of this size, up to row 7\d\d: /),
+  );
+});
+
+const spanning = (content: string, columns: number | string, rows = 1, attributes = ''): string =>
+  text(
+    content,
+    `table:number-columns-spanned="${columns}" table:number-rows-spanned="${rows}" ${attributes}`,
+  );
+const covered = (content: string, count = 1): string =>
+  `<table:covered-table-cell table:number-columns-repeated="${count}">${content && `<text:p>${content}</text:p>`}</table:covered-table-cell>`;
+
+/** Returns the names of the columns, joined from the header rows. */
+async function namesOf(rows: string, headerRows: number, more: Partial<SpreadsheetOptions> = {}) {
+  const { columns } = await pass(await open(buildOds({ body: table(rows) }), { headerRows, ...more }));
+  return columns.join(', ');
+}
+
+test('the merged areas decide the names that header rows are joined to, whatever numbers they have', async () => {
+  const last = header('', 'Q1', 'Q2', 'Total') + row([1, 2, 3, 4].map((value) => number(value)).join(''));
+  const empty = cell('');
+  const groups: [cells: string, names: string][] = [
+    [spanning('2025', 2) + covered(''), '2025 Q1, 2025 Q2, Total'],
+    [spanning('2025', 2), '2025 Q1, 2025 Q2, Total'],
+    [spanning('2025', '9'.repeat(400)) + covered(''), '2025 Q1, 2025 Q2, 2025 Total'],
+    [spanning('2025', 1, 2) + empty, '2025 Q1, 2025 Q2, 2025 Total'],
+    [spanning('2025', '-2') + empty, '2025 Q1, 2025 Q2, 2025 Total'],
+    [spanning('2025', 'many') + empty, '2025 Q1, 2025 Q2, 2025 Total'],
+    // An area over empty cells shows that the sheet has merged cells, so the text applies to its own column only.
+    [`${text('2025')}${cell('table:number-columns-spanned="2"')}`, '2025 Q1, Q2, Total'],
+    [spanning('2025', 2, 1, 'table:number-columns-repeated="2"'), '2025 Q1, 2025 Q2, 2025 Total'],
+    [spanning('2025', 2, 99_999_999) + covered(''), '2025 Q1, 2025 Q2, Total'],
+  ];
+  for (const [cells, names] of groups)
+    assert.equal(await namesOf(row(text('id') + cells) + last, 2), `id, ${names}`, cells);
+  const repeated =
+    row(text('id') + spanning('2025', 2) + covered(''), 'table:number-rows-repeated="2"') + last;
+  assert.equal(await namesOf(repeated, 2, { headerRow: 2 }), 'id, 2025 Q1, 2025 Q2, Total');
+});
+
+test('an .ods with more than a million merged areas is refused, but not for rows without values', async () => {
+  const cells = text('x') + cell('table:number-columns-spanned="2" table:number-columns-repeated="10000"');
+  const repeated = (attributes: string): string => header('a') + row(cells, attributes);
+  const refused = fails(
+    'limit-exceeded',
+    /^The sheet has too many merged cells: the limit is 1,000,000 areas\.$/,
+  );
+  for (const rows of [repeated('table:number-rows-repeated="101"'), repeated('').repeat(101)])
+    await assert.rejects(namesOf(rows, 1), refused);
+  const wide = cell('table:number-columns-spanned="2" table:number-columns-repeated="16384"');
+  const filler = row(wide, 'table:number-rows-repeated="1048575"');
+  assert.equal(await namesOf(header('a') + filler, 1), 'a');
+});
+
+test('values beneath repeated merged cells are counted, but not white space', async () => {
+  const body = table(
+    header('a', 'b', 'c') +
+      row(spanning('x', 3) + covered('hidden', 2), 'table:number-rows-repeated="2"') +
+      row(spanning('y', 2, 2) + covered(' <text:s/>') + text('z')) +
+      row(covered('hidden') + covered('hidden', 100_000_000)),
+  );
+  const source = await open(buildOds({ body }));
+  assert.deepEqual(cellsOf(await pass(source)), [
+    [1, { a: 'string x' }],
+    [2, { a: 'string x' }],
+    [3, { a: 'string y', c: 'string z' }],
+  ]);
+  assert.match(
+    source.warnings[0]!.detail,
+    /^16388 values beneath merged cells were left out\. The first is in Data!B2, in the merged cells A2:C2\./,
   );
 });
 

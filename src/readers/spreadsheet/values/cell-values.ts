@@ -14,6 +14,7 @@ import {
   TRUE,
   UNREADABLE_CELL,
 } from '../../../core/cells/cell-kind.ts';
+import type { MergedAreas } from '../merged-areas.ts';
 import { parseIsoMoment } from './iso-moment.ts';
 import * as formats from './number-formats.ts';
 import {
@@ -48,6 +49,8 @@ export interface SheetTarget {
   beginRow(row: number, isHidden?: boolean): void;
   /** Receives a cell, like `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+  /** The merged areas. Set only by sources that find the covered cells themselves. They add areas before their first row ends. */
+  merged?: MergedAreas | undefined;
   /** Reports a value in a cell that merged cells cover. Called only by sources that find these cells themselves. */
   coveredValue?(column: number): void;
   /** Receives a moment or a duration, like `CellSink.moment`. */

@@ -4,9 +4,8 @@
  */
 
 import { AppError } from '../../../core/errors.ts';
-import { notAWorkbook } from '../file-errors.ts';
+import { notAWorkbook, tooManyMergedAreas } from '../file-errors.ts';
 import { MergedAreas } from '../merged-areas.ts';
-import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { type MergesReader, openPackage, type PackageFormat } from '../open-xml/open-package.ts';
 import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { binaryPartSlices } from '../package/part-slices.ts';

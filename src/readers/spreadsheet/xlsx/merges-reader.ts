@@ -4,8 +4,8 @@
  */
 
 import { parseArea } from '../cell-address.ts';
+import { tooManyMergedAreas } from '../file-errors.ts';
 import { MergedAreas } from '../merged-areas.ts';
-import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { NEED_MORE, OPEN, XmlTokens } from '../package/xml-tokens.ts';
 
 const sheetData = Buffer.from('sheetData');
