@@ -462,6 +462,22 @@ test('an asynchronous load of several tables is answered with 202, and a key loa
   assert.deepEqual([other.status, other.body.code], [422, 'idempotency-key-reused']);
 });
 
+test('a file name with a quotation mark is the same in an asynchronous load of several tables', async () => {
+  const tables = [{ table: 'screens', file: 'o', if_exists: 'replace', provenance: 'source_file:_file' }];
+  const head = (rest: string) => `--B\r\nContent-Disposition: form-data; ${rest}\r\n\r\n`;
+  const body = `${head('name="plan"')}${JSON.stringify({ tables })}\r\n${head('name="o"; filename="12\\" screens.csv"')}a\n1\n\r\n--B--\r\n`;
+  for (const prefer of ['wait=60', 'respond-async']) {
+    const headers = { 'content-type': 'multipart/form-data; boundary=B', prefer };
+    const answer = await service.request('POST', '/api/v1/loads', { body, headers });
+    assert.ok(answer.status < 300, JSON.stringify(answer.body));
+    const id = answer.headers.get('load-id')!;
+    assert.equal((await endOf(service, id)).state, 'committed');
+    assert.deepEqual(await service.rows('SELECT _file FROM screens'), [{ _file: '12" screens.csv' }]);
+    const { parts } = (await service.get(`/api/v1/loads/${id}`)).body;
+    assert.equal(parts[0].file, '12" screens.csv');
+  }
+});
+
 test('a load of several tables that is cancelled leaves no table', async () => {
   await service.rows('CREATE TABLE locked (x bigint)');
   const client = await service.database.pool.connect();

@@ -78,9 +78,14 @@ async function* formWith(
   yield endOfForm(boundary);
 }
 
-/** Returns what comes before the content of a part. With a file name, a part may be longer than a field. */
+/**
+ * Returns what comes before the content of a part. With a file name, a part may be longer than a field. Its names are quoted strings (RFC 9110,
+ * section 5.6.4), so that they are read again as they are; such a string cannot have a line break.
+ */
 export function headOfPart(boundary: string, part: string, fileName: string): Buffer {
-  const [name, sentName] = [part, fileName].map((text) => text.replaceAll(/["\\\r\n]/g, encodeURIComponent));
+  const [name, sentName] = [part, fileName].map((text) =>
+    text.replaceAll(/["\\]/g, '\\$&').replaceAll(/[\r\n]/g, encodeURIComponent),
+  );
   return Buffer.from(
     `\r\n--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${sentName}"\r\n\r\n`,
   );
