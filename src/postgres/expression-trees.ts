@@ -65,7 +65,24 @@ const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${short
 export const copiesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
     pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
-    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) ')) END`;
+    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) '))
+    + 3 * pg_catalog.regexp_count(${tree}, 'funcid (${lengtheningFunctions}) ') END`;
+
+/** The identifiers of encode and of all forms of regexp_replace (pg_proc.dat), whose values and workspace are up to four times as long as the text. */
+const lengtheningFunctions = '1946|2284|2285|6251|6252|6253';
+
+/**
+ * Returns SQL for how many copies of a value take as long as the searches in the expression, which PostgreSQL does not interrupt: it tries each byte of a
+ * pattern at each byte of the text. All constants count, because the tree does not say simply which of them are patterns.
+ *
+ * @param tree SQL of the text of a `pg_node_tree` with such a search
+ */
+export const searchesIn = (tree: string) => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
+    (SELECT coalesce(sum(m[1]::int8), 0) FROM pg_catalog.regexp_matches(${tree}, ':constvalue (\\d+) \\[', 'g') AS m) END / ${patternBytesOfCopy}`;
+
+/** PostgreSQL compares a text with so many bytes of a pattern in about 10 ns for each byte of the text: a row with 140 MB of copies takes about two seconds. */
+export const patternBytesOfCopy = 3;
 
 /** The identifiers of md5, sha224, sha256, sha384 and sha512, and of the functions that pad to the lengths of char(n) and bit(n) (pg_proc.dat). */
 const hashFunctions = '2311|2321|3419|3420|3421|3422';

@@ -165,7 +165,6 @@ const ofTexts: [type: string, expression: string, value: string][] = [
   ['text', "replace(a, 'x', 'e')::numeric", '"1x131000"'],
   ['text', 'substr(a, 2)::numeric', '"x1e131000"'],
   ['text', "('1' || a)::numeric", '"e131000"'],
-  ['text', 'normalize(a, NFKC)::numeric', '"1\uff45131000"'],
   ['text', "regexp_replace(a,'[^0-9e]','','g')::numeric", '"1x\\\\e131000"'],
   ['text', "regexp_replace(a,'[^0-9e]','','g')::numeric", '"1x\\"e131000"'],
   ['text[]', "replace(a[1],'x','')::numeric", '"{1x\\\\e131000}"'],

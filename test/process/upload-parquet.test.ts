@@ -303,3 +303,10 @@ test('damaged files are refused or loaded with values of their types, and the se
   assert.equal((await upload(nextTable(), file)).status, 201);
   if (existsSync('/proc/self/cmdline')) assert.equal(readerCount(), 0);
 });
+
+test('rows of NULL count, because a small file can have millions of them', async () => {
+  const file = await parquetOf('SELECT NULL::INTEGER AS a FROM range(9000000)', 'COMPRESSION zstd');
+  assert.ok(file.length < 100_000, `${file.length} bytes`);
+  const { detail } = assertProblem(await upload(nextTable(), file), 413, 'limit-exceeded');
+  assert.match(detail, /^The cells have too many bytes for a file of this size/);
+});

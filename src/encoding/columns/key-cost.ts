@@ -14,7 +14,7 @@ export interface UseOfColumn {
   isSplit: boolean;
   /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
   isListed: boolean;
-  /** How many copies of its values such expressions make, which PostgreSQL keeps until the end of the row. */
+  /** How many copies of its values such expressions make, which PostgreSQL keeps until the end of the row. Searches count as copies that take as long. */
   copies: number;
 }
 
@@ -53,6 +53,26 @@ export const trigramFunctions = [
   ...['word_similarity', 'strict_word_similarity'].flatMap((name) =>
     ['', '_op', '_commutator_op', '_dist_op', '_dist_commutator_op'].map((ending) => name + ending),
   ),
+];
+
+/** The names of the functions that search a text for another one, also those of operators. */
+export const searchingFunctions = [
+  ...['text', 'bpchar', 'name'].flatMap((type) =>
+    ['like', 'nlike', 'iclike', 'icnlike'].map((name) => type + name),
+  ),
+  ...[
+    'bytealike',
+    'byteanlike',
+    'like',
+    'notlike',
+    'strpos',
+    'position',
+    'split_part',
+    'string_to_array',
+    'replace',
+    'translate',
+  ],
+  ...['btrim', 'ltrim', 'rtrim', 'byteatrim'],
 ];
 
 const none = ownCost(0);

@@ -11,6 +11,8 @@ const MOST_DIGITS = 16 * 1024 * 1024;
 /** A value of up to `SHORT_BYTES` is not measured, as most values are short. A row may have `FREE_BYTES` of such values. */
 const SHORT_BYTES = 1000;
 const FREE_BYTES = 8192;
+/** The values of a column with many expressions are always measured. */
+const MOST_UNITS_OF_FREE = 1;
 /** Shorter values of types without a cost are not counted: a row of 1,600 of them has only 6 MiB. */
 export const LONG_VALUE_BYTES = 4096;
 
@@ -120,7 +122,8 @@ export class RowCost {
     let storedBytes = 0;
     // A JSON string is one value of jsonb, except if the text of the string is read as JSON.
     if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText && cost.textTime === 0)) {
-      const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;
+      const isCheap = cost.unitsPerByte <= MOST_UNITS_OF_FREE;
+      const isFree = isCheap && length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;
       if (isFree) this.#freeBytes += length;
       if (cost.hasZones && this.#zones.areTooMany(bytes, start, end)) return true;
       if (isFree && !cost.hasNumbers) return false;

@@ -20,6 +20,9 @@ export interface StatedColumn {
 
 /** The bytes that a moment counts. */
 const momentBytes = 8;
+/** The bytes that a row and a cell count at least. A file of some hundred bytes can have ten million rows of NULL, and PostgreSQL stores each of them. */
+const leastRowBytes = 8;
+const leastCellBytes = 1;
 
 export class StatedRows {
   readonly #sink: CellSink;
@@ -94,7 +97,7 @@ export class StatedRows {
         throw limitExceeded('The file has too many rows', maxRows, { setting: 'MAX_ROWS' });
       this.#sink.beginRow(this.#row);
     }
-    this.#rowBytes += bytes;
+    this.#rowBytes += Math.max(bytes, leastCellBytes);
     if (this.#rowBytes > maxRowBytes) throw rowTooLong(`Row ${this.#row}`, maxRowBytes);
   }
 
@@ -102,7 +105,7 @@ export class StatedRows {
     this.#column++;
     if (this.#column < this.#columns.length) return;
     this.#column = 0;
-    this.#counted.addRow(this.#rowBytes, this.#columns.length);
+    this.#counted.addRow(Math.max(this.#rowBytes, leastRowBytes), this.#columns.length);
     this.#rowBytes = 0;
     this.#sink.endRow();
   }

@@ -14,14 +14,12 @@ export interface FunctionRule {
   literals?: number[];
   /** The argument that is a regular expression. */
   pattern?: number;
-  /** The text at the second of these indexes replaces that of the first one, and must not be longer. */
+  /** The text at the second of these indexes replaces that of the first one, and must not have more bytes (UTF-8). */
   replaces?: [number, number];
   /** The maximum number of arguments. */
   most?: number;
   /** The value is a time or a range of times, so it is not read from a text when it is cast. */
   isTime?: true;
-  /** How many times as long as its arguments the value may be, if it is longer. */
-  grows?: number;
   /** The first argument is the name of a text search configuration of PostgreSQL. */
   hasConfiguration?: true;
 }
@@ -55,7 +53,6 @@ const rules: [FunctionRule, string][] = [
     tstzrange range_merge host hostmask netmask network broadcast abbrev set_masklen textcat quote_ident`,
   ],
   [{ literals: [1] }, 'to_char encode decode convert_to split_part btrim ltrim rtrim '],
-  [{ literals: [1], grows: 8 }, 'normalize'],
   [{ literals: [1], isSmall: true }, 'strpos position'],
   [{ literals: [1, 2] }, 'string_to_array'],
   [{ literals: [1, 2], replaces: [1, 2] }, 'replace translate'],
@@ -106,5 +103,5 @@ export const growing = new Set('- || -> ->> #> #>> #- & | # << >>'.split(' '));
 /** The operators whose right operand is a pattern. */
 export const patternOperators = new Set('~ ~* !~ !~* ~~ !~~ ~~* !~~*'.split(' '));
 export const regularExpressions = new Set('~ ~* !~ !~*'.split(' '));
-/** The operators whose time may grow with the product of the elements of two arrays. */
-export const setOperators = new Set('@> <@ &&'.split(' '));
+/** The operators whose time may grow with the product of the parts of two values: arrays, `jsonb`, paths and polygons. */
+export const pairingOperators = new Set('@> <@ && ?| ?& - <-> ~='.split(' '));

@@ -37,7 +37,7 @@ export function readCall(reader: Reader, fields: RawFields, depth: number): Valu
     isVariadic: fields.func_variadic === true,
     syntax: fields.funcformat === 'COERCE_SQL_SYNTAX' ? syntaxOf(name.name, args) : undefined,
   };
-  return reader.value(node, values, fields, rule.isSmall ? 0 : sum(values) * (rule.grows ?? 1));
+  return reader.value(node, values, fields, rule.isSmall ? 0 : sum(values));
 }
 
 function originOf(
@@ -84,10 +84,27 @@ function checkArguments(
     }
     if (index === rule.pattern) checkPattern(reader, argument, true, fields);
   }
-  const [search, replacement] = (rule.replaces ?? []).map((index) => args[index] && literalOf(args[index]));
-  const most = rule.pattern === undefined ? (search?.length ?? 0) : 1;
-  const isPartOfMatch = rule.pattern !== undefined && /^\\[1-9&]$/.test(replacement ?? '');
-  if (replacement !== undefined && replacement.length > most && !isPartOfMatch)
+  if (rule.replaces) checkReplacement(reader, name, rule, args, fields);
+}
+
+/** Checks that no replacement has more bytes than what it replaces: of `translate` each character, and of a regular expression at least one byte. */
+function checkReplacement(
+  reader: Reader,
+  name: string,
+  { replaces, pattern }: FunctionRule,
+  args: ExpressionNode[],
+  fields: RawFields,
+): void {
+  const [search = '', replacement = ''] = replaces!.map(
+    (index) => (args[index] && literalOf(args[index])) ?? '',
+  );
+  if (pattern !== undefined && /^\\[1-9&]$/.test(replacement)) return;
+  const characters = [...replacement];
+  const parts =
+    name === 'translate'
+      ? [...search].map((character, index) => [character, characters[index] ?? ''])
+      : [[pattern === undefined ? search : ' ', replacement]];
+  if (parts.some(([before, after]) => Buffer.byteLength(after!) > Buffer.byteLength(before!)))
     reader.refuse(`replaces a text with a longer one in ${name}()`, fields);
 }
 
@@ -105,14 +122,12 @@ function isNumber(node: ExpressionNode): boolean {
 
 /** Returns the SQL between the arguments of a call that PostgreSQL writes in the form of the SQL standard. */
 function syntaxOf(name: string, args: ExpressionNode[]): string[] | undefined {
-  const [first, second] = args;
+  const [first] = args;
   const count = args.length;
   if (name === 'timezone' && count === 2) return ['zone'];
   if (name === 'extract' && first?.kind === 'text' && /^[a-z_]+$/.test(first.text))
     return ['EXTRACT(', ' FROM ', ')'];
   if (name === 'position') return ['POSITION'];
-  if (name === 'normalize')
-    return /^NFK?[CD]$/.test(second?.kind === 'text' ? second.text : '') ? ['NORMALIZE'] : undefined;
   if (name === 'substring' && isNumber(args[1]!))
     return ['SUBSTRING(', ' FROM ', ...(count === 3 ? [' FOR '] : []), ')'];
   if (name === 'overlay') return ['OVERLAY(', ' PLACING ', ' FROM ', ...(count === 4 ? [' FOR '] : []), ')'];

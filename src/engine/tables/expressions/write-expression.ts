@@ -9,7 +9,13 @@ import { firstOwnOid } from '../../../encoding/columns/load-column.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../postgres/sql.ts';
 import { type CatalogType, type TypeName, typeSql } from '../column-types.ts';
 import type { CatalogFunction, FunctionName } from '../defaults.ts';
-import { extensionFunctions, functionRules, rulesOfDefaults, setOperators } from './allowed-functions.ts';
+import {
+  extensionFunctions,
+  functionRules,
+  growing,
+  pairingOperators,
+  rulesOfDefaults,
+} from './allowed-functions.ts';
 import { type CallNode, type ExpressionNode, type OperatorNode, visitExpression } from './expression.ts';
 import type { ExtensionObject } from './extension-objects.ts';
 
@@ -77,14 +83,12 @@ function callSql(node: CallNode, names: ExpressionNames, args: string[]): string
 }
 
 /** Returns a call in the form of the SQL standard, which always means a function of `pg_catalog`. */
-function standardSql({ syntax = [], arguments: nodes }: CallNode, args: string[]): string {
+function standardSql({ syntax = [] }: CallNode, args: string[]): string {
   const [first, second] = args;
   const [head = ''] = syntax;
   if (head === 'zone') return `(${second} AT TIME ZONE ${first})`;
   if (head === 'POSITION') return `POSITION((${second}) IN (${first}))`;
   if (head.startsWith('TRIM')) return `${head}${second ?? ''} FROM ${first})`;
-  const form = nodes[1];
-  if (head === 'NORMALIZE' && form?.kind === 'text') return `NORMALIZE(${first}, ${form.text})`;
   return args.map((part, index) => `${syntax[index]}${part}`).join('') + syntax.at(-1);
 }
 
@@ -114,7 +118,7 @@ function functionOf(node: CallNode, names: ExpressionNames): CatalogFunction {
 
 function schemaOfOperator(node: OperatorNode, names: ExpressionNames): string {
   const { schema, name, left, right } = node;
-  if (setOperators.has(name) && left !== undefined) refuseTwoArrays(left, right, names);
+  if (pairingOperators.has(name) && left !== undefined) refuseTwoLong(name, left, right, names);
   const found = operatorOf(node, names);
   if (found !== undefined) return found.schema;
   if (schema === undefined || schema === 'pg_catalog') return 'pg_catalog';
@@ -169,12 +173,41 @@ function categoryOf(node: ExpressionNode, names: ExpressionNames): string | unde
   return node.kind === 'cast' ? names.findType(node.type)?.category : undefined;
 }
 
-/** Refuses a comparison of the elements of two arrays of a row, each of which may have a million. PostgreSQL cannot be interrupted in it. */
-function refuseTwoArrays(left: ExpressionNode, right: ExpressionNode, names: ExpressionNames): void {
-  const mayBeLong = (node: ExpressionNode) =>
-    dependsOnRow(node) && [undefined, 'A'].includes(categoryOf(node, names));
-  if (mayBeLong(left) && mayBeLong(right))
-    throw new RefusedExpression('compares the elements of two arrays of a row');
+/** Refuses to pair the parts of two values of a row, each of which may have a million. PostgreSQL cannot be interrupted in it. */
+function refuseTwoLong(
+  operator: string,
+  left: ExpressionNode,
+  right: ExpressionNode,
+  names: ExpressionNames,
+): void {
+  // A difference or a distance of two elements is mostly one of numbers or points.
+  const areElementsLong = operator !== '-' && operator !== '<->';
+  if ([left, right].every((node) => mayHaveParts(node, names, areElementsLong)))
+    throw new RefusedExpression('compares the parts of two long values of a row');
+}
+
+/** jsonb, path and polygon (pg_type.dat). */
+const typesOfParts = [3802, 602, 604];
+
+/** Returns whether the value depends on the row and may have many parts. */
+function mayHaveParts(node: ExpressionNode, names: ExpressionNames, areElementsLong: boolean): boolean {
+  const mayHave = (part: ExpressionNode | undefined) =>
+    part !== undefined && mayHaveParts(part, names, areElementsLong);
+  if (!dependsOnRow(node)) return false;
+  switch (node.kind) {
+    case 'column':
+    case 'cast':
+      return categoryOf(node, names) === 'A' || typesOfParts.includes(typeIdOf(node, names)!);
+    case 'operator':
+      return growing.has(node.name) && [node.left, node.right].some(mayHave);
+    case 'call':
+      if (node.from === 'pg_catalog') return /json|array/.test(node.name.name);
+      return node.from === 'setting' || typesOfParts.includes(typeIdOf(node, names)!);
+    case 'form':
+      return node.isElement === true ? areElementsLong : node.values.some(mayHave);
+    default:
+      return false;
+  }
 }
 
 function dependsOnRow(node: ExpressionNode): boolean {

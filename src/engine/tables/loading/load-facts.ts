@@ -3,6 +3,7 @@
 import { longestNumber } from '../../../core/cells/number-lengths.ts';
 import {
   listingFunction,
+  searchingFunctions,
   splittingFunctions,
   trigramFunctions,
   type UseOfColumn,
@@ -17,6 +18,7 @@ import {
   jsonCopiesIn,
   mostCopies,
   ownBytesIn,
+  searchesIn,
   treeBytes,
   typesOfNumbers,
 } from '../../../postgres/expression-trees.ts';
@@ -189,7 +191,8 @@ const typesOfSeveralNumbers = typesOfNumbers.filter((type) => type !== 1700).joi
 const expressionsAndIndexes = `-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
-    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${copiesIn('e.tree')} AS copies,
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares,
+    ${copiesIn('e.tree')} + CASE WHEN ${callsOneOf('e.tree', searchingFunctions)} THEN ${searchesIn('e.tree')} ELSE 0 END AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
     CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits,
     e.is_index, e.tree AS expression

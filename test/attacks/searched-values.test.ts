@@ -1,0 +1,164 @@
+/**
+ * Expressions of a definition in which PostgreSQL cannot be interrupted: they search a long text for a pattern, or pair the parts of two values.
+ * They are refused, or their values are short enough.
+ */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { withBackendMemory } from '../support/backend-memory.ts';
+import { assertProblem } from '../support/problem.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const columns = Object.entries({
+  a: 'text',
+  b: 'text',
+  n: 'numeric',
+  m: 'numeric',
+  j: 'jsonb',
+  k: 'jsonb',
+  l: 'text[]',
+  p: 'path',
+  q: 'path',
+  o: 'polygon',
+  r: 'numrange',
+  d: 'date',
+  e: 'date',
+  y: 'bytea',
+}).map(([name, type]) => ({ name, type }));
+
+const create = (checks: string[]) =>
+  service.post('/table/searched', {
+    table: { columns, constraints: { checks: checks.map((expression) => ({ name: '', expression })) } },
+  });
+
+suite('an expression is refused whose time or memory has no bound', () => {
+  for (const expression of [
+    'length(normalize(a, NFKD)) > 1',
+    "length(translate(a, 'xy', 'x€')) > 1",
+    "length(replace(a, 'x', '€')) > 1",
+    "length(regexp_replace(a, '', '€', 'g')) > 1",
+    'j @> k',
+    'j ?| l',
+    'j ?& l',
+    '(j - l) is not null',
+    '(p <-> q) > 1',
+    'o ~= o',
+    "(j->'a') @> (k->'a')",
+    "coalesce(j, '[]') @> k",
+    'to_jsonb(l) @> j',
+  ])
+    test(expression, async () => {
+      assertProblem(await create([expression]), 422, 'invalid-definition');
+      assert.deepEqual(await service.rows("SELECT FROM pg_class WHERE relname = 'searched'"), []);
+    });
+});
+
+test('expressions whose values are short, or of which one is a literal, are created', async () => {
+  const answer = await create([
+    "translate(a, 'äöü€', 'aoue') <> 'x'",
+    "replace(a, 'ss', 'ß') <> 'x'",
+    "regexp_replace(a, '\\s+', ' ', 'g') <> 'x'",
+    'n - m > 0',
+    'upper(r) - lower(r) > 1',
+    'd - e > 1',
+    'coalesce(n, 0) - coalesce(m, 0) >= 0',
+    "(j->>'x')::numeric - (k->>'y')::numeric > 0",
+    `j @> '{"a": 1}'`,
+    "(j - 'secret') is not null",
+    "j ?| array['a', 'b']",
+    "l && array['a']",
+    "a like '%@%.%' and b not ilike '%x%'",
+    "(p <-> path '((0,0),(1,1))') > 1",
+  ]);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const row = {
+    a: 'a@b.c',
+    n: 2,
+    m: 1,
+    d: '2026-01-03',
+    e: '2026-01-01',
+    j: { a: 1, x: 2 },
+    k: { y: 1 },
+    l: ['a'],
+  };
+  const loaded = await service.post('/table/searched/upload/json?if_exists=append', { data: [row] });
+  assert.equal(loaded.status, 200, JSON.stringify(loaded.body));
+  await service.rows('DROP TABLE searched');
+});
+
+const long = `${'x'.repeat(500)}y`;
+const hostile: [name: string, checks: string[], indexes: string[], length: number][] = [
+  ['LIKE', Array.from({ length: 100 }, (_, n) => `a NOT LIKE '%${long}${n}%'`), [], 100_000],
+  ['LIKE with another case', Array.from({ length: 60 }, (_, n) => `a NOT ILIKE '%x${n}%'`), [], 8_000_000],
+  ['strpos', Array.from({ length: 400 }, (_, n) => `strpos(a, '${n}${long}') = 0`), [], 100_000],
+  ['translate', [`length(translate(a, '${'y'.repeat(500)}', '')) > 1`], [], 4_000_000],
+  ['LIKE in indexes', [], Array.from({ length: 30 }, (_, n) => `a NOT LIKE '%${long}${n}%'`), 3_000_000],
+];
+
+suite('a text is refused that is too long for the searches in it', () => {
+  for (const [name, checks, wheres, length] of hostile)
+    test(name, async () => {
+      const indexes = wheres.map((where) => ({ columns: [{ column: 'b' }], where }));
+      const table = {
+        columns: columns.slice(0, 2),
+        constraints: { checks: checks.map((expression) => ({ name: '', expression })) },
+        indexes,
+      };
+      const data = (bytes: number) => [{ a: 'x'.repeat(bytes), b: 'x' }];
+      const refused = await service.post('/table/searched/upload/json', { table, data: data(length) });
+      assert.equal(assertProblem(refused, 422, 'invalid-data').errors[0]?.code, 'too-complex');
+      const loaded = await service.post('/table/searched/upload/json', { table, data: data(length / 50) });
+      assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
+      const appended = await service.post('/table/searched/upload/json?if_exists=append', {
+        data: data(length),
+      });
+      assert.equal(assertProblem(appended, 422, 'invalid-data').errors[0]?.code, 'too-complex');
+      await service.rows('DROP TABLE searched');
+    });
+});
+
+test('Alter Table adds no search in a stored text that is too long for it', async () => {
+  const table = { columns: columns.slice(0, 2) };
+  const loaded = await service.post('/table/searched/upload/json', {
+    table,
+    data: [{ a: 'x'.repeat(3_000_000) }],
+  });
+  assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
+  const checks = Array.from({ length: 100 }, (_, n) => ({
+    name: '',
+    expression: `a NOT LIKE '%${long}${n}%'`,
+  }));
+  const indexes = checks
+    .map(({ expression }) => ({ columns: [{ column: 'b' }], where: expression }))
+    .slice(0, 30);
+  for (const added of [{ constraints: { checks } }, { indexes }]) {
+    const answer = await service.request('PUT', '/table/searched', {
+      body: JSON.stringify({ table: { ...table, ...added } }),
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(assertProblem(answer, 422, 'invalid-data').errors[0]?.code, 'too-complex');
+  }
+  await service.rows('DROP TABLE searched');
+});
+
+test('values that become longer count as the copies that they are', async () => {
+  const generated = [
+    ...Array.from({ length: 5 }, () => "encode(y, 'escape')"),
+    ...Array.from({ length: 5 }, () => "regexp_replace(a, '', '-', 'g')"),
+  ].map((expression, index) => ({ name: `g${index}`, type: 'text', generated: expression }));
+  const table = { columns: [{ name: 'a', type: 'text' }, { name: 'y', type: 'bytea' }, ...generated] };
+  assert.equal((await service.post('/table/searched', { table })).status, 201);
+  for (const row of [{ a: 'x'.repeat(14_000_000) }, { y: `\\x${'ff'.repeat(7_000_000)}` }]) {
+    const { result, backendBytes = 0 } = await withBackendMemory(service.database, () =>
+      service.post('/table/searched/upload/json?if_exists=append', { data: [row] }),
+    );
+    assert.ok(backendBytes < 512 * 1024 * 1024, `${backendBytes} bytes`);
+    assert.equal(assertProblem(result, 422, 'invalid-data').errors[0]?.code, 'too-complex');
+  }
+  await service.rows('DROP TABLE searched');
+});
