@@ -138,14 +138,6 @@ export function ownsProblemColumn(columns: readonly LoadColumn[]): boolean {
   return columns.some(({ name }) => name === problemColumn);
 }
 
-/** The oids of `json` and `jsonb`. */
-const jsonTypes = [114, 3802];
-
-/** Returns the name of the first column of JSON. A text of JSON in it is a value, and a JSON string of the same text is another one. */
-export function jsonColumnOf(columns: readonly LoadColumn[]): string | undefined {
-  return columns.find(({ type }) => jsonTypes.includes((type.base ?? type).oid))?.name;
-}
-
 /** The problem of a value in a `COMPUTED` column. */
 export const computedColumn: Pick<Problem, 'code' | 'detail'> = {
   code: 'generated-column',

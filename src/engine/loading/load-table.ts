@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { withSecondReading } from '../../core/cells/row-source.ts';
 import type { Warning } from '../../core/errors.ts';
-import { ColumnMatcher, jsonColumnOf, ownsProblemColumn } from '../../encoding/columns/column-matching.ts';
+import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
 import type { Widening } from '../../encoding/widening/misfits.ts';
@@ -152,8 +152,8 @@ export async function fillTable(
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
   if (!target.isNew) context.observer?.opened(target.oid);
   if (context.observer) {
-    context.observer.ownsProblemColumn = ownsProblemColumn(target.columns);
-    context.observer.jsonColumn = jsonColumnOf(target.columns);
+    context.observer.columns = target.columns;
+    context.observer.notationOf = input.notationOf;
   }
   const filled = originNames(request.provenance);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);

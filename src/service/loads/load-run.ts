@@ -1,5 +1,7 @@
 /** A load that runs in this process. */
 
+import type { LoadColumn } from '../../encoding/columns/load-column.ts';
+import type { NotationOf } from '../../encoding/text-reading/natural/natural-reading.ts';
 import type { LoadObserver, LoadResult } from '../../engine/loading/request/load-request.ts';
 import type { ServiceSchema } from '../../postgres/service-schema.ts';
 import type { Statement } from '../../postgres/sql.ts';
@@ -52,8 +54,8 @@ export class LoadRun implements LoadObserver {
   readonly found = new FoundProblems();
   rows = (): number => 0;
   problems = (): number => 0;
-  ownsProblemColumn = false;
-  jsonColumn: string | undefined;
+  columns: readonly LoadColumn[] = [];
+  notationOf: NotationOf | undefined;
   /** Makes the answer to the request from the result. It must be set before the load begins. */
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');

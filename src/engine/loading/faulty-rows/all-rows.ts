@@ -10,7 +10,7 @@ import { AppError } from '../../../core/errors.ts';
 import { type EnterLongRow, longRowBytes } from '../../../encoding/sink/encoding-sink.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import type { LoadContext } from '../request/load-request.ts';
-import { CsvFit, type CsvNotation, requireCsvFit } from './csv-fit.ts';
+import { FormatFit, type SentNotation } from './format-fit.ts';
 import { textFile } from './rows-file.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
 import { pieceBytes, SentRowWriter } from './sent-rows.ts';
@@ -24,12 +24,13 @@ import { pieceBytes, SentRowWriter } from './sent-rows.ts';
  */
 export async function allRows(
   input: LoadInput,
-  notation: CsvNotation | undefined,
+  notation: SentNotation | undefined,
   signal: AbortSignal,
   enterLongRow: NonNullable<LoadContext['enterLongRow']>,
 ): Promise<AsyncGenerator<Buffer>> {
   const found = await withSecondReading(async () => {
-    const fit = notation && new CsvFit(notation, input.reading?.format ?? 'json');
+    const { format = 'json', delimiter } = input.reading ?? {};
+    const fit = notation && new FormatFit(notation, format, delimiter !== undefined);
     const sink = new AllRowsSink(undefined, fit);
     await input.readAndKeep(sink, signal);
     return sink;
@@ -37,8 +38,12 @@ export async function allRows(
   const { delimiter, quoted } = input.reading ?? {};
   const areBlanksKept = delimiter === undefined || quoted === 'exact';
   const lost = notation && found.firstLost(areBlanksKept);
-  const remedy = 'Send the file with its corrections (patch) to the upload instead.';
-  requireCsvFit(found.csvFault ?? lost, remedy);
+  const misfit = found.misfits.csv ?? lost;
+  if (misfit !== undefined)
+    throw new AppError(
+      'invalid-parameter',
+      `${misfit} Send the file with its corrections (patch) to the upload instead.`,
+    );
   const columns = found.columnsInOrder();
   const names = columns.map((column) => found.names[column]!);
   const table = { names, columns, delimiter, quoted, notation, hasReasons: false };
@@ -68,6 +73,8 @@ async function* piecesOf(
   yield* readable;
 }
 
+const unknownColumn = () => undefined;
+
 class AllRowsSink extends SentCellSink {
   readonly #write: ((piece: Buffer) => Promise<void>) | undefined;
   readonly #enterLongRow: EnterLongRow | undefined;
@@ -83,10 +90,10 @@ class AllRowsSink extends SentCellSink {
   /** @param write undefined: only the names of the columns and what `fit` finds are wanted */
   constructor(
     write: ((piece: Buffer) => Promise<void>) | undefined,
-    fit?: CsvFit,
+    fit?: FormatFit,
     enterLongRow?: EnterLongRow,
   ) {
-    super(fit);
+    super(fit, unknownColumn);
     this.#write = write;
     this.#enterLongRow = enterLongRow;
     this.isTaken = write !== undefined || fit !== undefined;

@@ -3,20 +3,12 @@
  * in quotes is not always the same as one without. In other files each text is in quotes, as in exports.
  */
 import { COMMA, CR, HASH, LF, QUOTE, SPACE, TAB } from '../../../core/bytes/ascii.ts';
-import {
-  BYTES,
-  FALSE,
-  NULL,
-  NUMBER,
-  ROUNDED_NUMBER,
-  STRING,
-  TEXT,
-  TRUE,
-} from '../../../core/cells/cell-kind.ts';
+import { FALSE, NULL, NUMBER, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
 import type { Chunks } from '../../tables/export/chunks.ts';
-import { nullWordOf } from './csv-fit.ts';
+import { nullWordOf, numberText } from './format-fit.ts';
 import type { RowsWriter } from './rows-writer.ts';
+import type { SentColumn } from './sent-column.ts';
 import type { SentRowReader, WrittenTable } from './sent-rows.ts';
 
 export function csvRows({
@@ -25,12 +17,12 @@ export function csvRows({
   delimiter,
   quoted,
   notation,
+  ofTable,
   hasReasons,
 }: WrittenTable): RowsWriter {
   const isText = delimiter !== undefined;
   const separator = isText ? delimiter.charCodeAt(0) : COMMA;
   const signs = { separator, keepsSpace: quoted !== 'text' };
-  const hasComma = notation?.decimalSign === ',';
   const nullText = Buffer.from((notation && nullWordOf(notation)) ?? '');
   const formula = isText && quoted === undefined;
   const endLine = (reason: string, out: Chunks) => {
@@ -42,6 +34,8 @@ export function csvRows({
   };
   return {
     begin(out) {
+      // Other signs would not be found, because the reasons have spaces and signs, too.
+      if (isText && !usualDelimiters.includes(delimiter)) out.append(Buffer.from(`sep=${delimiter}\n`));
       for (const [index, name] of names.entries()) {
         if (index > 0) appendByte(out, separator);
         appendField(out, Buffer.from(name), index === 0, signs);
@@ -54,9 +48,15 @@ export function csvRows({
         const cell = row.cellOf.get(column);
         if (cell === undefined) continue;
         const kind = row.kinds[cell]!;
+        const at = ofTable?.[index];
         const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+        const text = textOf(row, cell, at);
         const value =
-          kind === NULL ? nullText : isNumber && hasComma ? withComma(textOf(row, cell)) : textOf(row, cell);
+          kind === NULL
+            ? nullText
+            : isNumber
+              ? Buffer.from(numberText(text.toString('latin1'), at, notation))
+              : text;
         if (kind === STRING && formula) appendQuoted(out, asFormula(value));
         else if (kind === STRING || (kind === TEXT && value.length === 0)) appendQuoted(out, value);
         else appendField(out, value, index === 0, signs);
@@ -67,22 +67,27 @@ export function csvRows({
   };
 }
 
+const usualDelimiters = [',', ';', '\t', '|'];
 const trueText = Buffer.from('true');
 const falseText = Buffer.from('false');
 const noText = Buffer.alloc(0);
 
-/** Returns the value of a cell as text: for a number of a workbook the digits that it showed. */
-export function textOf({ bytes, kinds, starts, ends }: SentRowReader, cell: number): Buffer {
+/**
+ * Returns the value of a cell as text: for a number of a workbook the digits that it showed, or all digits if the column stores them.
+ *
+ * @param at the column of the table; undefined: the table is not known
+ */
+export function textOf(
+  { bytes, kinds, starts, ends }: SentRowReader,
+  cell: number,
+  at: SentColumn | undefined,
+): Buffer {
   const kind = kinds[cell]!;
   if (kind === NULL) return noText;
   if (kind === TRUE || kind === FALSE) return kind === TRUE ? trueText : falseText;
   const value = bytes.subarray(starts[cell]!, ends[cell]!);
-  if (kind === ROUNDED_NUMBER) return value.subarray(0, value.indexOf(0));
-  return kind === BYTES ? Buffer.from(`\\x${value.toString('hex')}`) : value;
-}
-
-function withComma(value: Buffer): Buffer {
-  return Buffer.from(value.toString('latin1').replace('.', ','));
+  if (kind !== ROUNDED_NUMBER) return value;
+  return at?.type === 'float' ? value.subarray(value.indexOf(0) + 1) : value.subarray(0, value.indexOf(0));
 }
 
 function appendByte(out: Chunks, byte: number): void {

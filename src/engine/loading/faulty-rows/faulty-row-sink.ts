@@ -3,8 +3,9 @@ import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
 import type { LocateCell } from '../../../core/cells/cell-sink.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
-import type { CsvFit } from './csv-fit.ts';
+import type { FormatFit } from './format-fit.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
+import type { SentColumn } from './sent-column.ts';
 import { pieceBytes, SentRowWriter } from './sent-rows.ts';
 import { keptRowLimits, type WantedRow } from './wanted-rows.ts';
 
@@ -42,8 +43,14 @@ export class FaultyRowSink extends SentCellSink {
    * @param wanted in ascending order
    * @param ownsProblemColumn the table has a column with the name of the column with the reasons
    */
-  constructor(wanted: readonly WantedRow[], locate: LocateCell, ownsProblemColumn: boolean, fit: CsvFit) {
-    super(fit);
+  constructor(
+    wanted: readonly WantedRow[],
+    locate: LocateCell,
+    ownsProblemColumn: boolean,
+    fit: FormatFit,
+    columnOf: (name: string) => SentColumn,
+  ) {
+    super(fit, columnOf);
     this.#wanted = wanted;
     this.#locate = locate;
     this.#ownsProblemColumn = ownsProblemColumn;

@@ -1,8 +1,10 @@
 /** Writes kept rows as NDJSON: the objects that were sent, with the reasons. The digits of numbers and the text of nested values are unchanged. */
-import { ARRAY, FALSE, NULL, NUMBER, OBJECT, ROUNDED_NUMBER, TRUE } from '../../../core/cells/cell-kind.ts';
+import { ARRAY, FALSE, NUMBER, OBJECT, ROUNDED_NUMBER, TRUE } from '../../../core/cells/cell-kind.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
 import { textOf } from './csv-rows.ts';
+import { isNullCell, type SentNotation } from './format-fit.ts';
 import type { RowsWriter } from './rows-writer.ts';
+import type { SentColumn } from './sent-column.ts';
 import { REPEATED, type SentRowReader, type WrittenTable } from './sent-rows.ts';
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -10,14 +12,15 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** A row is written in parts of this length, so that the text of a whole long row is not in memory, too. */
 const maxTextLength = 64 * 1024;
 
-export function jsonLineRows({ names, columns, notation, hasReasons }: WrittenTable): RowsWriter {
+export function jsonLineRows({ names, columns, ofTable, notation, hasReasons }: WrittenTable): RowsWriter {
+  const columnsOfTable = new Map(columns.map((column, index) => [column, ofTable?.[index]]));
   const keys = new Map(columns.map((column, index) => [column, `${JSON.stringify(names[index])}:`]));
   return {
     begin() {},
     row(row, out) {
       let text = '{';
       for (let cell = 0; cell < row.count; cell++) {
-        text += `${cell > 0 ? ',' : ''}${keys.get(row.columns[cell]!)}${jsonOf(row, cell)}`;
+        text += `${cell > 0 ? ',' : ''}${keys.get(row.columns[cell]!)}${jsonOf(row, cell, columnsOfTable.get(row.columns[cell]!), notation)}`;
         if (text.length < maxTextLength) continue;
         out.append(Buffer.from(text));
         text = '';
@@ -36,10 +39,15 @@ export function jsonLineRows({ names, columns, notation, hasReasons }: WrittenTa
   };
 }
 
-function jsonOf(row: SentRowReader, cell: number): string {
+function jsonOf(
+  row: SentRowReader,
+  cell: number,
+  at: SentColumn | undefined,
+  notation: SentNotation | undefined,
+): string {
   const kind = row.kinds[cell]!;
-  if (kind === NULL) return 'null';
-  const text = textOf(row, cell).toString();
+  if (isNullCell(kind, row.bytes, row.starts[cell]!, row.ends[cell]!, notation)) return 'null';
+  const text = textOf(row, cell, at).toString();
   if (kind === TRUE || kind === FALSE || kind === NUMBER) return text;
   // The text of a nested value has line breaks only between its tokens.
   if (kind === OBJECT || kind === ARRAY) return text.replaceAll(/[\r\n]/g, ' ');

@@ -1,22 +1,17 @@
 /** Writes the file with the kept rows of a load. */
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
-import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { Pace } from '../../../core/pause-for-others.ts';
-import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { Chunks } from '../../tables/export/chunks.ts';
 import { maxCellLength, maxSheetColumns } from '../../tables/export/workbook/sheet-limits.ts';
 import { workbook } from '../../tables/export/workbook/workbook.ts';
-import { requireCsvFit } from './csv-fit.ts';
 import { csvRows } from './csv-rows.ts';
+import { type RowsFileFormat, requireFit } from './format-fit.ts';
 import { jsonLineRows } from './json-line-rows.ts';
 import type { RowsWriter } from './rows-writer.ts';
 import { SentRowReader, type SentTable, type WrittenTable } from './sent-rows.ts';
 import { sheetOfRows } from './sheet-of-rows.ts';
-
-export const rowsFileFormats = ['csv', 'ndjson', 'xlsx'] as const;
-export type RowsFileFormat = (typeof rowsFileFormats)[number];
 
 const inflate = promisify(inflateRaw);
 
@@ -30,15 +25,14 @@ export function formatOfRows({ format, delimiter }: SentTable): RowsFileFormat {
  * Returns the bytes of the file.
  *
  * @param pieces the pieces of `KeptRows` after the first one
- * @throws AppError `limit-exceeded` if a workbook cannot have the rows; `invalid-parameter` if CSV or NDJSON cannot give back a value
+ * @throws AppError `limit-exceeded` if a workbook cannot have the rows; `invalid-parameter` if the format cannot give back a value
  */
 export function rowsFile(
   table: SentTable,
   pieces: AsyncIterable<Buffer>,
   format: RowsFileFormat,
 ): AsyncGenerator<Buffer> {
-  if (format === 'csv') requireCsvFit(table.csvFault, 'Send format=ndjson.');
-  if (format === 'ndjson') requireJsonFit(table);
+  requireFit(table.misfits ?? {}, format);
   const rows = inflated(pieces);
   if (format !== 'xlsx') return textFile(table, rows, format);
   const advice = 'Send format=csv or ndjson.';
@@ -48,13 +42,6 @@ export function rowsFile(
     throw limitExceeded('The rows have too many columns for a workbook', maxSheetColumns, 'columns', advice);
   const name = table.isComplete ? 'faulty rows' : `${table.rows} faulty rows of more`;
   return workbook(bytesOf(sheetOfRows(table), rows), name);
-}
-
-/** A text of a file is a JSON value in a column of JSON. In NDJSON it would be a JSON string. */
-function requireJsonFit({ format, jsonColumn }: SentTable): void {
-  if (jsonColumn === undefined || format === 'json' || format === 'ndjson') return;
-  const detail = `NDJSON cannot give back the texts of the column "${shortenValue(jsonColumn)}", which are JSON values. Send format=csv or xlsx.`;
-  throw new AppError('invalid-parameter', detail);
 }
 
 /** Returns the bytes of a text file. @param pieces rows in the form of sent-rows.ts */

@@ -3,7 +3,8 @@
  * a mark, and the numbers of the columns with problems. A cell is the number of its column, its kind, its length and its bytes.
  */
 import { GrowableBytes } from '../../../core/bytes/growable-bytes.ts';
-import type { CsvNotation } from './csv-fit.ts';
+import type { Misfits, SentNotation } from './format-fit.ts';
+import type { SentColumn } from './sent-column.ts';
 
 /** Kinds of cells besides those of core/cells/cell-kind.ts: what the source could not read, the error of a spreadsheet, and the value of a repeated key. */
 export const UNREAD = 100;
@@ -23,10 +24,12 @@ export interface WrittenTable {
   delimiter?: string | undefined;
   quoted?: 'text' | 'exact' | undefined;
   /** How the request reads texts. Rows that an earlier version has kept do not have it. */
-  notation?: CsvNotation | undefined;
+  notation?: SentNotation | undefined;
   /** The columns in their order: their names, and their numbers in the rows. */
   names: string[];
   columns: number[];
+  /** For each column that of the table; undefined: the table is not known. */
+  ofTable?: readonly (SentColumn | undefined)[] | undefined;
   /** Whether the file gets the column with the reasons. */
   hasReasons: boolean;
 }
@@ -35,10 +38,8 @@ export interface WrittenTable {
 export interface SentTable extends WrittenTable {
   /** The format in which the rows were sent. */
   format: string;
-  /** The error of the first value that CSV cannot give back. */
-  csvFault?: string | undefined;
-  /** A column of JSON of the table. */
-  jsonColumn?: string | undefined;
+  /** The errors of the first values that a format cannot give back. Rows that an earlier version has kept do not have them. */
+  misfits?: Misfits | undefined;
   /** The number of rows, and of the pieces that they are stored in. */
   rows: number;
   pieces: number;

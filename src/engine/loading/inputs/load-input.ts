@@ -1,7 +1,9 @@
 /** The content of an upload: a definition, rows, or both. The code that uses this interface treats JSON and spreadsheets alike. */
+
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import type { ExpandedBytes } from '../../../core/cells/expanded-bytes.ts';
 import type { RowSource } from '../../../core/cells/row-source.ts';
+import type { NotationOf } from '../../../encoding/text-reading/natural/natural-reading.ts';
 
 /** How many rows are read to learn the types of the columns. */
 export interface HeadSize {
@@ -63,6 +65,9 @@ export interface LoadInput extends RowSource {
 
   /** Counts what the file expands to; undefined: the upload is not a file, but its rows. */
   readonly expanded?: ExpandedBytes | undefined;
+
+  /** Returns the notation of a column that `values=natural` has found. Only an input that is read in these notations has this. */
+  readonly notationOf?: NotationOf | undefined;
 
   /** Takes the columns of the table before a pass, if they are known. Only an input that reads rows differently for them has this. */
   expectColumns?(columns: readonly ExpectedColumn[]): void;

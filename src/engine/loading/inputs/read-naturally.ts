@@ -3,7 +3,10 @@ import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import type { TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { naturalColumns } from '../../../encoding/infer/inferred-columns.ts';
 import { NotationFinder } from '../../../encoding/infer/notation-finder.ts';
-import { NaturalReadingSink } from '../../../encoding/text-reading/natural/natural-reading.ts';
+import {
+  NaturalReadingSink,
+  type NotationOf,
+} from '../../../encoding/text-reading/natural/natural-reading.ts';
 import type { LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
 
@@ -13,9 +16,13 @@ export function readInferred(
   inference: TypeInference,
   { isNatural, words }: TypeChoices,
 ): CellSink {
-  if (!isNatural) return sink;
+  return isNatural ? new NaturalReadingSink(sink, inferredNotations(inference), words) : sink;
+}
+
+/** Returns the notations that the inference found. */
+export function inferredNotations(inference: TypeInference): NotationOf {
   const readings = new Map(inference.columns().map(({ name, reading }) => [name, reading]));
-  return new NaturalReadingSink(sink, (name) => readings.get(name)?.notation, words);
+  return (name) => readings.get(name)?.notation;
 }
 
 /** Returns the input with each column read in the notation that the inference found. */
@@ -23,6 +30,7 @@ export function readNaturally(input: LoadInput, inference: TypeInference, choice
   if (!choices.isNatural) return input;
   return wrapInput(input, {
     through: (sink) => readInferred(sink, inference, choices),
+    notationOf: inferredNotations(inference),
     warnings: () => [],
   });
 }
@@ -49,6 +57,7 @@ export async function findNotations(
       };
       return new NaturalReadingSink(sink, notationOf, choices.words);
     },
+    notationOf: (name, wanted) => finder.readingOf(name, wanted)?.notation,
     warnings: () => naturalColumns(found, input.locate),
   });
 }

@@ -18,14 +18,13 @@ import { wrapInput } from './wrap-input.ts';
  */
 export function renameColumns(input: LoadInput, names: ReadonlyMap<string, string>): LoadInput {
   if (names.size === 0) return input;
-  const loosely = new Map([...names.keys()].map((name) => [looseName(name), name]));
-  const isLoose = input.nameMatching === 'loose';
+  const oldNameOf = renamedNames(names, input.nameMatching);
   /** The headers or keys of `names` that the data has. */
   let used = new Set<string>();
   /** The old name for each new name. */
   let oldNames = new Map<string, string>();
   const newName = (name: string): string => {
-    const from = names.has(name) ? name : isLoose ? loosely.get(looseName(name)) : undefined;
+    const from = oldNameOf(name);
     if (from === undefined) return name;
     used.add(from);
     return names.get(from)!;
@@ -46,6 +45,16 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
       expectColumns: (columns) => input.expectColumns!(withOldNames(columns, names)),
     }),
   });
+}
+
+/** Returns a function that finds the name in `names` for a header or key; undefined: it is not renamed. */
+export function renamedNames(
+  names: ReadonlyMap<string, string>,
+  nameMatching: LoadInput['nameMatching'],
+): (name: string) => string | undefined {
+  const loosely = new Map([...names.keys()].map((name) => [looseName(name), name]));
+  const isLoose = nameMatching === 'loose';
+  return (name) => (names.has(name) ? name : isLoose ? loosely.get(looseName(name)) : undefined);
 }
 
 /** Returns each column with each name that is renamed to its name, or else as it is. */

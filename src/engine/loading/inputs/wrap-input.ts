@@ -20,6 +20,8 @@ export interface InputWrapper {
   keepsRows?: boolean;
   /** Returns the cells that the wrapper has corrected. Default: those of the input. */
   corrected?(): LoadInput['corrected'];
+  /** Returns the notation of a column that the wrapper has found. */
+  notationOf?: LoadInput['notationOf'];
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];
@@ -42,6 +44,7 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
       return input.isKept;
     },
     expanded: input.expanded,
+    notationOf: wrapper.notationOf ?? input.notationOf,
     get headerFaults() {
       return input.headerFaults ?? [];
     },

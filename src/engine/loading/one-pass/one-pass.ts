@@ -18,7 +18,7 @@ import { ReadAgain } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { InferenceLimits, TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
-import { readInferred } from '../inputs/read-naturally.ts';
+import { inferredNotations, readInferred } from '../inputs/read-naturally.ts';
 import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
 import { Inferring } from '../target/infer-definition.ts';
 import { changeOfTable, type TableChange } from '../target/table-change.ts';
@@ -162,6 +162,9 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
       this.change = changeOfTable(this.#head.columns(), this.inferred, row);
     if (this.change === undefined) throw new TypesDiffer();
   }
+
+  readonly notationOf: InputWrapper['notationOf'] = (name, wanted, column) =>
+    inferredNotations(this.#head)(name, wanted, column);
 
   warnings(): [] {
     return [];

@@ -3,9 +3,11 @@
 import type { Pool } from 'pg';
 import type { Problem, ProblemGroup, Warning } from '../../../core/errors.ts';
 import type { ExtraColumns } from '../../../encoding/columns/column-matching.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { WrittenLimits } from '../../../encoding/encoders/written-bytes.ts';
 import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
+import type { NotationOf } from '../../../encoding/text-reading/natural/natural-reading.ts';
 import type { TransactionOptions } from '../../../postgres/transaction.ts';
 import type { TableDescription } from '../../tables/definition.ts';
 import type { NeededRights } from '../../tables/loading/find-load-target.ts';
@@ -75,10 +77,10 @@ export interface LoadObserver {
   rows: () => number;
   /** Returns the number of problems found so far. The load sets it. */
   problems: () => number;
-  /** Whether the table has a column with the name of the column with the reasons. The load sets it. */
-  ownsProblemColumn: boolean;
-  /** A column of JSON of the table. The load sets it. */
-  jsonColumn: string | undefined;
+  /** The columns of the table. The load sets them. */
+  columns: readonly LoadColumn[];
+  /** The notations that `values=natural` has found. The load sets them. */
+  notationOf: NotationOf | undefined;
   /** Called with the oid of an existing table into which rows are loaded. @param part the index of the table, if the load has several */
   opened(oid: number, part?: number): void;
   /** Called with the result before the transaction ends. It may be called again with another result. */

@@ -80,7 +80,7 @@ export async function loadTogether(
 function partsOf(context: LoadContext, planned: readonly PlannedTable[]): Part[] {
   const observers = planned.map((_, part): LoadObserver => {
     const opened: LoadObserver['opened'] = (oid) => context.observer?.opened(oid, part);
-    const nothing = { ownsProblemColumn: false, jsonColumn: undefined, committing: () => {} };
+    const nothing = { columns: [], notationOf: undefined, committing: () => {} };
     return { rows: () => 0, problems: () => 0, ...nothing, opened };
   });
   if (context.observer) {

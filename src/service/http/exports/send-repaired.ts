@@ -1,7 +1,7 @@
 /** Sends all rows of a file, as the service reads them, with their corrections. */
 import type { FastifyReply } from 'fastify';
 import { allRows } from '../../../engine/loading/faulty-rows/all-rows.ts';
-import type { CsvNotation } from '../../../engine/loading/faulty-rows/csv-fit.ts';
+import type { SentNotation } from '../../../engine/loading/faulty-rows/format-fit.ts';
 import type { LoadInput } from '../../../engine/loading/inputs/load-input.ts';
 import type { Lines } from '../admission/lines.ts';
 import { enterLine } from '../admission/waiting-line.ts';
@@ -20,7 +20,7 @@ export interface RepairedFile {
 export async function sendRepaired(
   reply: FastifyReply,
   input: LoadInput,
-  notation: CsvNotation | undefined,
+  notation: SentNotation | undefined,
   { lines, caller, signal, sentName }: RepairedFile,
 ): Promise<void> {
   let leave: (() => void) | undefined;

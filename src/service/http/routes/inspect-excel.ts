@@ -36,7 +36,7 @@ import {
   withCorrections,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import { csvNotationOf, textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
+import { sentNotationOf, textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
 const Query = querySchema('inspect-excel');
 
@@ -200,7 +200,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           if (isFile) {
             const input = withCorrections(spreadsheetInput(opened, undefined, true), opened.patch);
             const file = { lines: context.lines, caller, signal, sentName: opened.fileName };
-            return sendRepaired(reply, input, csvNotationOf(query), file);
+            return sendRepaired(reply, input, sentNotationOf(query), file);
           }
           if (opened.patch !== undefined) {
             const detail = 'Corrections are for uploads, and for all rows as a file (Accept: text/csv).';

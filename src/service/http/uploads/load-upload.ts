@@ -20,7 +20,7 @@ import type { HttpContext } from '../context.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 import { prefersCsv } from '../wire/accept.ts';
 import type { Upload } from './admit-upload.ts';
-import { csvNotationOf } from './text-parameters.ts';
+import { sentNotationOf } from './text-parameters.ts';
 
 /** Waits for a place, opens the rows of an upload, loads them, and returns the answer. When it returns, the end of the load is recorded. */
 export async function loadUpload(
@@ -72,16 +72,27 @@ async function loadInput(
 }
 
 /** Keeps the rows with problems with the load, if it is recorded. If this fails, the load ends as it would without it. */
-async function keepRows(input: LoadInput, { query, run, signal, log }: Upload): Promise<void> {
+async function keepRows(
+  input: LoadInput,
+  { query, run, columns, types, signal, log }: Upload,
+): Promise<void> {
   const { found } = run;
-  const notation = csvNotationOf(query);
   if (run.shownId === undefined || found.count === 0) return;
   const problems = {
     areAll: run.problems() <= found.count,
     inOrderOfRows: () => found.inOrderOfRows(),
   };
+  const { columns: ofTable, notationOf } = run;
+  const { words } = types;
+  const sent = {
+    columns: ofTable,
+    notationOf,
+    words,
+    rename: columns.rename,
+    notation: sentNotationOf(query),
+  };
   try {
-    found.rows = await keepFaultyRows(input, problems, run, notation, signal);
+    found.rows = await keepFaultyRows(input, problems, sent, signal);
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'the faulty rows of a load could not be kept');
   }

@@ -8,7 +8,7 @@ import {
   maxLanguages,
 } from '../../../encoding/text-reading/natural/language-words.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
-import type { CsvNotation } from '../../../engine/loading/faulty-rows/csv-fit.ts';
+import type { SentNotation } from '../../../engine/loading/faulty-rows/format-fit.ts';
 import type { QueryOnBoth } from './parameters.ts';
 import { splitList } from './split-list.ts';
 
@@ -42,13 +42,24 @@ export function textReadingOf(query: TextQuery): TextReading | undefined {
   return { ...notation, nullValues, trim, words: wordsOf(query) };
 }
 
-/** Returns how a CSV file is read that the service makes for the same parameters. */
-export function csvNotationOf(query: TextQuery & { empty_cells?: string }): CsvNotation {
+/** The other parameters that decide what a cell means. Each endpoint has some of them. */
+interface CellQuery {
+  empty_cells?: string;
+  fill_down?: string | undefined;
+  flatten?: boolean;
+  on_conflict?: string;
+}
+
+/** Returns how a file is read that the service makes for the same parameters. */
+export function sentNotationOf(query: TextQuery & CellQuery): SentNotation {
   return {
     decimalSign: query.decimal_sign,
     nullValues: query.null_values === undefined ? [] : splitList(query.null_values, ','),
+    trims: query.trim,
     isNatural: query.values === 'natural',
     emptyIsNull: query.empty_cells === 'null',
+    fillsEmpty: query.on_conflict === 'update' || query.fill_down !== undefined,
+    flattens: query.flatten === true,
   };
 }
 
