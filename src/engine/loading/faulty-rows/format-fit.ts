@@ -50,10 +50,10 @@ export function isNullCell(
   return notation?.trims === true && kind === kinds.TEXT && start < end && isBlank(bytes, start, end);
 }
 
-/** Returns a number as a text in the notation of the request, if the column reads numbers. */
+/** Returns a number as a text in the notation of the request, if the column reads numbers. The values of `values=natural` are plain. */
 export function numberText(text: string, column: SentColumn | undefined, notation?: SentNotation): string {
-  const hasComma = notation?.decimalSign === ',' && (column === undefined || isNumberColumn(column));
-  return hasComma ? text.replace('.', ',') : text;
+  const readsNotation = column === undefined || (isNumberColumn(column) && notation?.isNatural === false);
+  return readsNotation && notation?.decimalSign === ',' ? text.replace('.', ',') : text;
 }
 
 /** Returns whether a workbook has the number as a text, because its reader, or a program that saves it again, would change the digits. */
@@ -164,6 +164,8 @@ export class FormatFit {
 
   #text(column: number, at: SentColumn | undefined, kind: number, text: string): void {
     if (this.#notation.isNatural && /\d/.test(text)) this.#hasText[column] = true;
+    if (this.#notation.trims && kind === kinds.STRING && !this.#isTextFile && /^\s+$/.test(text))
+      this.#note(column, ['csv'], 'with trim=true a blank text would be NULL');
     if (text === '') this.#note(column, ['xlsx'], 'the empty text would be an empty cell');
     if (at?.type === 'json') this.#jsonText(column, kind, text);
   }
