@@ -308,6 +308,25 @@ for (const [title, cases] of Object.entries(suites))
       });
   });
 
+test('the rows of a new table have the values of values=natural, and those of a refusal, too', async () => {
+  const table = nextTable();
+  const file = 'id;d;n\n1;13/02/2026;1.234,50\n1;01/02/2026;1.234\n2;02/02/2026;2\n';
+  const send = (query: string) =>
+    service.upload(`/table/${table}/upload/excel?primary_key=id&values=natural${query}`, Buffer.from(file));
+  for (const query of ['', '&faulty_rows=leave_out']) {
+    const { headers } = await send(query);
+    const { body } = await service.get(`/api/v1/loads/${headers.get('load-id')}/faulty-rows`);
+    assert.match(String(body), /^id;d;n;"_problem"\n1;2026-02-01;1234;"id: must be unique/);
+  }
+});
+
+test('a blank text that values=natural reads as NULL is one in each format', async () => {
+  const file = csvOf('13/02/2026', ' ', '01/02/2026');
+  assert.deepEqual(await comesBack({ columns: 'v date', file, query: natural }), []);
+  const columns = "v date DEFAULT '2000-01-01'";
+  assert.deepEqual(await comesBack({ columns, file, query: natural }), ['csv', 'xlsx']);
+});
+
 /** Values of a cell of a text file, which a column of each type may have. */
 const texts: Record<string, string[]> = {
   text: ['a', ' ', 'N', '1.50', '007', '13/02/2026', '1,5', '#a'],
@@ -370,7 +389,14 @@ const ofBook: Record<string, CellSpec[]> = {
   interval: [sheetCell('1.5', 3), sheetCell('0.104166666666667', 3)],
 };
 
-const sharedFlags = ['values=natural', 'decimal_sign=,', 'trim=true', 'null_values=N', 'on_conflict=update'];
+const sharedFlags = [
+  'date_order=dmy',
+  'values=natural',
+  'decimal_sign=,',
+  'trim=true',
+  'null_values=N',
+  'on_conflict=update',
+];
 const fileFlags = ['empty_cells=null', 'cell_errors=null'];
 
 const randomCase = fc

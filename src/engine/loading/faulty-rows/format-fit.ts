@@ -2,6 +2,7 @@
  * Finds values that a format cannot give back. A file that is sent again must store the same values. A field of CSV is only a text, which the
  * request reads by its null words and in its notation of numbers. A workbook has no NULL, no empty text, and only one way to write a number.
  */
+import { isDigit } from '../../../core/bytes/ascii.ts';
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import * as kinds from '../../../core/cells/cell-kind.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -115,14 +116,13 @@ export class FormatFit {
     end: number,
   ): void {
     if (isNullCell(kind, bytes, start, end, this.#notation)) this.#null(column, at, kind);
-    else if (kind === kinds.STRING || kind === kinds.TEXT)
-      this.#text(column, at, kind, bytes.toString('utf8', start, end));
+    else if (kind === kinds.STRING || kind === kinds.TEXT) this.#text(column, at, kind, bytes, start, end);
     else if (kind === kinds.NUMBER || kind === kinds.ROUNDED_NUMBER)
       this.#number(
         column,
         at,
         bytes.toString('latin1', start, end),
-        kind === kinds.NUMBER && isTextInSheet(bytes, start, end, at),
+        kind === kinds.NUMBER && at !== undefined && isTextInSheet(bytes, start, end, at),
       );
     else if (kind === kinds.OBJECT || kind === kinds.ARRAY) this.#nested(column, at, kind);
     else if (this.#nullWords.size > 0)
@@ -158,16 +158,26 @@ export class FormatFit {
     if (!isLost) return;
     // A blank text comes back as it was sent.
     const isInCsv = this.writesNull || (this.#isTextFile && kind === kinds.TEXT);
-    if (!isInCsv) this.#note(column, ['csv'], `${nullIsLost}. ${nullRemedy}`);
-    this.#note(column, ['xlsx'], nullIsLost);
+    if (!isInCsv) this.#note(column, ['csv'], `${nullIsLost}. ${nullWord}`);
+    const isOfJson = jsonFormats.includes(this.#format);
+    this.#note(column, ['xlsx'], isOfJson ? nullIsLost : `${nullIsLost}. ${emptyAsNull}`);
   }
 
-  #text(column: number, at: SentColumn | undefined, kind: number, text: string): void {
-    if (this.#notation.isNatural && /\d/.test(text)) this.#hasText[column] = true;
-    if (this.#notation.trims && kind === kinds.STRING && !this.#isTextFile && /^\s+$/.test(text))
+  #text(
+    column: number,
+    at: SentColumn | undefined,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
+    const { isNatural, trims } = this.#notation;
+    if (isNatural && !this.#hasText[column] && bytes.subarray(start, end).some(isDigit))
+      this.#hasText[column] = true;
+    if (start === end) this.#note(column, ['xlsx'], 'the empty text would be an empty cell');
+    else if (trims && kind === kinds.STRING && !this.#isTextFile && isBlank(bytes, start, end))
       this.#note(column, ['csv'], 'with trim=true a blank text would be NULL');
-    if (text === '') this.#note(column, ['xlsx'], 'the empty text would be an empty cell');
-    if (at?.type === 'json') this.#jsonText(column, kind, text);
+    if (at?.type === 'json') this.#jsonText(column, kind, bytes.toString('utf8', start, end));
   }
 
   /** A text of JSON is a value in some formats, and a JSON string in others. */
@@ -222,7 +232,8 @@ export class FormatFit {
 }
 
 const nullIsLost = 'NULL would be an empty field, which may get a default or keep an old value';
-const nullRemedy = 'With null_values in the request, the first of its words is written';
+const emptyAsNull = 'With empty_cells=null in the request, an empty cell is NULL';
+const nullWord = 'With null_values in the request, the first of its words is written';
 
 /** Returns whether a text file would have the text as a JSON value and not as a JSON string. */
 function isJsonValue(text: string): boolean {

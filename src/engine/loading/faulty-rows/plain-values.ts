@@ -2,7 +2,7 @@
  * Writes the values that `values=natural` has read in the plain notation: dates in ISO 8601, numbers with a point, hours before minutes. All
  * rows of the upload have shown the notation of a column, and a file with some of its rows would show another one.
  */
-import { isBlank, trimText } from '../../../core/bytes/white-space.ts';
+import { trimText } from '../../../core/bytes/white-space.ts';
 import { NUMBER, STRING, TEXT } from '../../../core/cells/cell-kind.ts';
 import { INTERVAL_VALUE, NUMBER_VALUE } from '../../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
@@ -16,6 +16,7 @@ import type { SentCellSink } from './sent-cell-sink.ts';
 
 /** Takes the texts of cells, and passes on their values to `sink`. */
 export class PlainValues extends NaturalReadingSink {
+  readonly #sink: SentCellSink;
   readonly #plain: PlainTexts;
   readonly #notation: SentNotation;
   readonly #nullWords: ReadonlySet<string>;
@@ -23,14 +24,16 @@ export class PlainValues extends NaturalReadingSink {
   constructor(sink: SentCellSink, notationOf: NotationOf, words: LanguageWords, notation: SentNotation) {
     const plain = new PlainTexts(sink);
     super(plain, notationOf, words);
+    this.#sink = sink;
     this.#plain = plain;
     this.#notation = notation;
     this.#nullWords = new Set(notation.nullValues);
   }
 
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (!this.#sink.isTaken) return;
     const isText = kind === TEXT || kind === STRING;
-    if (!isText || isBlank(bytes, start, end) || this.#isNull(bytes.toString('utf8', start, end)))
+    if (!isText || this.#isNull(bytes.toString('utf8', start, end)))
       this.#plain.unchanged(column, kind, bytes, start, end);
     else {
       this.#plain.begin(kind, bytes);

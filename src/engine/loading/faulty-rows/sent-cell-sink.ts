@@ -16,7 +16,7 @@ export abstract class SentCellSink implements CellSink {
   /** Looks at the values of the rows that are taken; undefined: the values are not wanted. */
   protected readonly fit: FormatFit | undefined;
   /** false: the cells of the current row are not needed. */
-  protected isTaken = false;
+  isTaken = false;
   readonly #columnOf: (name: string) => SentColumn | undefined;
 
   /** @param columnOf returns the column of the table for a sent column; undefined: the table is not known */
