@@ -153,9 +153,14 @@ const suites: Record<string, Record<string, Case>> = {
     'amounts and percent': { columns: 'v numeric', file: csvOf('12,5 %', '13 %'), query: natural },
     'a number that can be read in two ways': {
       columns: 'v numeric',
-      file: csvOf('1.234,5678', '0,125'),
+      file: csvOf('1.234,5678', '1,125', '0,125'),
       query: natural,
       refused: ['csv'],
+    },
+    'a number that can be read in one way': {
+      columns: 'v numeric',
+      file: csvOf('1.234,5678', '0,125', '-0,5', '1.234,25'),
+      query: natural,
     },
     'days and months': { columns: 'v date', file: csvOf('13/02/2026', '01/02/2026'), query: natural },
     'days and times': {
@@ -290,6 +295,11 @@ const suites: Record<string, Record<string, Case>> = {
       file: linesOf('{"b":"1.234,50"}', '{"b":"1.234"}'),
       query: `&flatten=true${natural}`,
       refused: ['csv', 'ndjson', 'xlsx'],
+    },
+    'the lines of an object in a text column': {
+      columns: 'v text',
+      file: (x) => `[{"id":0,"v":{"a": 1},"x":5},{"id":1,"v":{"a":\n1},"x":"${x}"}]`,
+      refused: ['ndjson'],
     },
     'an empty text': { columns: 'v text', file: linesOf('"a"', '""'), refused: ['xlsx'] },
   },

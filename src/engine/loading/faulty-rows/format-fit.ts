@@ -2,7 +2,7 @@
  * Finds values that a format cannot give back. A file that is sent again must store the same values. A field of CSV is only a text, which the
  * request reads by its null words and in its notation of numbers. A workbook has no NULL, no empty text, and only one way to write a number.
  */
-import { isDigit } from '../../../core/bytes/ascii.ts';
+import { CR, isDigit, LF } from '../../../core/bytes/ascii.ts';
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import * as kinds from '../../../core/cells/cell-kind.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -73,8 +73,8 @@ export function isTextInSheet(
 const formatsWithNull = ['json', 'ndjson', 'parquet'];
 const jsonFormats = ['json', 'ndjson'];
 
-/** A number that has another value if the point or comma separates thousands. */
-const twoWays = /^-?\d{1,3}[.,]\d{3}$/;
+/** A number that has another value if the point separates thousands. */
+const twoWays = /^-?[1-9]\d{0,2}\.\d{3}$/;
 
 interface Misfit {
   row: number;
@@ -124,7 +124,8 @@ export class FormatFit {
         bytes.toString('latin1', start, end),
         kind === kinds.NUMBER && at !== undefined && isTextInSheet(bytes, start, end, at),
       );
-    else if (kind === kinds.OBJECT || kind === kinds.ARRAY) this.#nested(column, at, kind);
+    else if (kind === kinds.OBJECT || kind === kinds.ARRAY)
+      this.#nested(column, at, kind, bytes.subarray(start, end));
     else if (this.#nullWords.size > 0)
       this.#value(
         column,
@@ -211,10 +212,12 @@ export class FormatFit {
     this.#numbers[column] ??= { row: this.row, column, detail };
   }
 
-  #nested(column: number, at: SentColumn | undefined, kind: number): void {
+  #nested(column: number, at: SentColumn | undefined, kind: number, value: Buffer): void {
     const { flattens, isNatural } = this.#notation;
     if (at?.type === 'array' && kind === kinds.ARRAY)
       this.#note(column, ['csv', 'xlsx'], 'the text of a JSON array is no array');
+    if (at?.type === 'other' && (value.includes(LF) || value.includes(CR)))
+      this.#note(column, ['ndjson'], 'its line breaks would be spaces');
     if (!flattens || kind !== kinds.OBJECT) return;
     this.#note(column, ['csv', 'xlsx'], 'only JSON has objects, whose members are columns (flatten)');
     if (isNatural) this.#note(column, ['ndjson'], 'values=natural finds the notation of members in all rows');
