@@ -107,33 +107,18 @@ export class FormatFit {
   }
 
   /** @param at the column of the table; undefined: the table is not known */
-  cell(
-    column: number,
-    at: SentColumn | undefined,
-    kind: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
-    if (isNullCell(kind, bytes, start, end, this.#notation)) this.#null(column, at, kind);
-    else if (kind === kinds.STRING || kind === kinds.TEXT) this.#text(column, at, kind, bytes, start, end);
-    else if (kind === kinds.NUMBER || kind === kinds.ROUNDED_NUMBER)
-      this.#number(
-        column,
-        at,
-        bytes.toString('latin1', start, end),
-        kind === kinds.NUMBER && at !== undefined && isTextInSheet(bytes, start, end, at),
-      );
-    else if (kind === kinds.OBJECT || kind === kinds.ARRAY)
-      this.#nested(column, at, kind, bytes.subarray(start, end));
-    else if (this.#nullWords.size > 0)
-      this.#value(
-        column,
-        kind === kinds.TRUE || kind === kinds.FALSE
-          ? String(kind === kinds.TRUE)
-          : bytes.toString('utf8', start, end),
-        ['csv'],
-      );
+  cell(column: number, at: SentColumn | undefined, kind: number, value: Buffer): void {
+    const { length } = value;
+    if (isNullCell(kind, value, 0, length, this.#notation)) this.#null(column, at, kind);
+    else if (kind === kinds.STRING || kind === kinds.TEXT) this.#text(column, at, kind, value);
+    else if (kind === kinds.NUMBER || kind === kinds.ROUNDED_NUMBER) {
+      const isText = kind === kinds.NUMBER && at !== undefined && isTextInSheet(value, 0, length, at);
+      this.#number(column, at, value.toString('latin1'), isText);
+    } else if (kind === kinds.OBJECT || kind === kinds.ARRAY) this.#nested(column, at, kind, value);
+    else if (this.#nullWords.size > 0) {
+      const isBoolean = kind === kinds.TRUE || kind === kinds.FALSE;
+      this.#value(column, isBoolean ? String(kind === kinds.TRUE) : value.toString(), ['csv']);
+    }
   }
 
   /** Takes a text of the sender that is written as another one. */
@@ -164,21 +149,13 @@ export class FormatFit {
     this.#note(column, ['xlsx'], isOfJson ? nullIsLost : `${nullIsLost}. ${emptyAsNull}`);
   }
 
-  #text(
-    column: number,
-    at: SentColumn | undefined,
-    kind: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
+  #text(column: number, at: SentColumn | undefined, kind: number, value: Buffer): void {
     const { isNatural, trims } = this.#notation;
-    if (isNatural && !this.#hasText[column] && bytes.subarray(start, end).some(isDigit))
-      this.#hasText[column] = true;
-    if (start === end) this.#note(column, ['xlsx'], 'the empty text would be an empty cell');
-    else if (trims && kind === kinds.STRING && !this.#isTextFile && isBlank(bytes, start, end))
+    if (isNatural && !this.#hasText[column] && value.some(isDigit)) this.#hasText[column] = true;
+    if (value.length === 0) this.#note(column, ['xlsx'], 'the empty text would be an empty cell');
+    else if (trims && kind === kinds.STRING && !this.#isTextFile && isBlank(value, 0, value.length))
       this.#note(column, ['csv'], 'with trim=true a blank text would be NULL');
-    if (at?.type === 'json') this.#jsonText(column, kind, bytes.toString('utf8', start, end));
+    if (at?.type === 'json') this.#jsonText(column, kind, value.toString());
   }
 
   /** A text of JSON is a value in some formats, and a JSON string in others. */
@@ -238,8 +215,12 @@ const nullIsLost = 'NULL would be an empty field, which may get a default or kee
 const emptyAsNull = 'With empty_cells=null in the request, an empty cell is NULL';
 const nullWord = 'With null_values in the request, the first of its words is written';
 
+/** Longer texts are not parsed, because that would block the process. */
+const maxParsedLength = 64 * 1024;
+
 /** Returns whether a text file would have the text as a JSON value and not as a JSON string. */
 function isJsonValue(text: string): boolean {
+  if (text.length > maxParsedLength) return /^\s*[[{]/.test(text);
   try {
     const value: unknown = JSON.parse(text);
     return value !== null && typeof value !== 'string';

@@ -57,7 +57,7 @@ export abstract class SentCellSink implements CellSink {
       this.rewritten(column, kinds.STRING, textOfBytes(bytes.subarray(start, end), at));
       return;
     }
-    this.fit?.cell(column, at, kind, bytes, start, end);
+    this.fit?.cell(column, at, kind, bytes.subarray(start, end));
     // The shown and the exact number are both kept, with the byte 0 between.
     if (kind === kinds.ROUNDED_NUMBER) {
       const exact = bytes.subarray(start, kinds.endOfExactNumber(bytes, end));
@@ -69,7 +69,7 @@ export abstract class SentCellSink implements CellSink {
   moment(column: number, kind: number, days: number, microseconds: number): void {
     if (!this.isTaken) return;
     const length = formatMoment(kind, days, microseconds);
-    this.fit?.cell(column, this.ofTable[column], kind, momentText, 0, length);
+    this.fit?.cell(column, this.ofTable[column], kind, momentText.subarray(0, length));
     this.add(column, kind, momentText, 0, length);
   }
 
