@@ -191,7 +191,7 @@ const refused: [string, RegExp][] = [
   ['t::date[] IS NULL', /text of each row as date/],
   ['array_cat(t, u)::date[] IS NULL', /text of each row as date/],
   ['ARRAY[a]::date[] IS NULL', /text of each row as date/],
-  ['t @> u', /two arrays/],
+  ['t @> u', /two long values/],
   ['a OPERATOR(public.=) a', /no extension has/],
   ['a OPERATOR(public.==>) a', /cannot have the operator/],
   ['n ^ n > 1', /operator \^/],
