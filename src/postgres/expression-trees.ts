@@ -47,9 +47,16 @@ export const callsFunctions = (tree: string) =>
  * @param names names of functions in any schema
  */
 export const callsOneOf = (tree: string, names: string[]) =>
-  `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ('funcid (' || (
-    SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
-    WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') '))`;
+  `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ${anyOf(names)})`;
+
+/** Returns SQL of a pattern for the calls of the functions with these names. */
+function anyOf(names: string[]): string {
+  return `('funcid (' || (SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
+    WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') ')`;
+}
+
+/** The nodes that have a value of the row: a column, or the VALUE of a check of a domain. */
+const rowValues = '\\{(VAR|COERCETODOMAINVALUE) ';
 
 /** The maximum number of copies of values that are counted for one expression besides those of casts, as many as one of a definition may make (expressions/expression-reader.ts). */
 export const mostCopies = 64;
@@ -58,18 +65,22 @@ export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|12
 /** The digits of `numeric` are counted apart (number-trees.ts). */
 const shortTypes = `${fixedTypes}|1700`;
 
+/** Functions whose values or workspace are up to four times as long as the text. */
+const lengtheningFunctions = ['encode', 'regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
+
 /** A pattern for casts that may copy a long value. */
 const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
 
 /** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
 export const copiesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
-    pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
+    pg_catalog.regexp_count(${tree}, '${rowValues}')::int8
     * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) '))
-    + 3 * pg_catalog.regexp_count(${tree}, 'funcid (${lengtheningFunctions}) ') END`;
+    + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(lengtheningFunctions)})
+    + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ') / ${callsOfCopy}.0 END`;
 
-/** The identifiers of encode and of all forms of regexp_replace (pg_proc.dat), whose values and workspace are up to four times as long as the text. */
-const lengtheningFunctions = '1946|2284|2285|6251|6252|6253';
+/** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */
+export const callsOfCopy = 4;
 
 /**
  * Returns SQL for how many copies of a value take as long as the searches in the expression, which PostgreSQL does not interrupt: it tries each byte of a
@@ -110,11 +121,14 @@ export const columnsIn = (tree: string) =>
 
 /**
  * Returns SQL for how often the expression makes the parts of a `jsonb` from its columns. `->` and `#>` make none, and are left out by the identifiers of
- * their functions (pg_proc.dat). From texts only casts make them.
+ * their functions (pg_proc.dat). From a text a function makes one string, unless `string_to_array` (376, 394) has divided it.
  */
 export const jsonCopiesIn = (tree: string, from: 'texts' | 'others') => `
-  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, '\\{VAR ')::int8
-    * pg_catalog.regexp_count(${tree}, '(?<!funcid (3478|3215|3217) ):${from === 'texts' ? '' : '(op|func)?'}resulttype (3802|3807) ') END`;
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, '${rowValues}')::int8
+    * pg_catalog.regexp_count(${tree}, ${from === 'texts' ? `CASE WHEN ${tree} ~ 'funcid (376|394) ' THEN '${jsonResults}' ELSE '${jsonCasts}' END` : `'${jsonResults}'`}) END`;
+
+const jsonCasts = '(?<!funcid (3478|3215|3217) ):resulttype (3802|3807) ';
+const jsonResults = '(?<!funcid (3478|3215|3217) ):(op|func)?resulttype (3802|3807) ';
 
 /** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */
 const harmlessFunctions = '1574|1299|3432';

@@ -46,7 +46,7 @@ export function higherCost(
 
 export const listingFunction = 'string_to_array';
 /** The names of the functions that divide texts into words or other parts, and sort these. */
-export const splittingFunctions = ['to_tsvector', 'array_to_tsvector', 'hstore'];
+export const splittingFunctions = ['to_tsvector', 'array_to_tsvector', 'plainto_tsquery', 'hstore'];
 /** The names of the functions that compare the trigrams of texts, also those of operators. */
 export const trigramFunctions = [
   ...['similarity', 'similarity_op', 'similarity_dist'],
@@ -55,24 +55,22 @@ export const trigramFunctions = [
   ),
 ];
 
-/** The names of the functions that search a text for another one, also those of operators. */
+/** The names of the functions that search a text for another one, or pair the parts of two values, also those of operators. */
 export const searchingFunctions = [
   ...['text', 'bpchar', 'name'].flatMap((type) =>
     ['like', 'nlike', 'iclike', 'icnlike'].map((name) => type + name),
   ),
+  ...['bytealike', 'byteanlike', 'like', 'notlike', 'strpos', 'position', 'split_part', 'string_to_array'],
+  ...['replace', 'translate', 'btrim', 'ltrim', 'rtrim', 'byteatrim', 'array_remove', 'path_distance'],
+  ...['arraycontains', 'arraycontained', 'arrayoverlap', 'jsonb_contains', 'jsonb_contained', 'jsonb_delete'],
   ...[
-    'bytealike',
-    'byteanlike',
-    'like',
-    'notlike',
-    'strpos',
-    'position',
-    'split_part',
-    'string_to_array',
-    'replace',
-    'translate',
+    'jsonb_exists_any',
+    'jsonb_exists_all',
+    'poly_contain',
+    'poly_contained',
+    'poly_overlap',
+    'poly_distance',
   ],
-  ...['btrim', 'ltrim', 'rtrim', 'byteatrim'],
 ];
 
 const none = ownCost(0);

@@ -13,7 +13,7 @@ import {
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../../postgres/callers-statement.ts';
-import { mostCopies, patternBytesOfCopy } from '../../../postgres/expression-trees.ts';
+import { callsOfCopy, mostCopies, patternBytesOfCopy } from '../../../postgres/expression-trees.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../../postgres/named-objects.ts';
 import { runAndUndo, runWithSavepoint } from '../../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../../postgres/search-path.ts';
@@ -265,13 +265,15 @@ const makesJson = /json|\|\|\)|-\)/;
 function copiesOf(sql: string): number {
   const calls = sql.split('(').length - 1;
   const casts = sql.split(')::').length - 1;
-  const copies = Math.min(mostCopies + casts, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
+  const made = Math.min(mostCopies + casts, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
+  const copies = made + calls / callsOfCopy;
   if (!searches.test(sql)) return copies;
   return copies + (sql.match(/'[^']*'/g) ?? []).join('').length / patternBytesOfCopy;
 }
 
-/** SQL that may search a text for a literal (searchesIn in postgres/expression-trees.ts). */
-const searches = /~~|like|strpos|position|split_part|string_to_array|replace|translate|trim/i;
+/** SQL that may search a value for a literal (searchesIn in postgres/expression-trees.ts). */
+const searches =
+  /~~|like|strpos|position|split_part|string_to_array|array_remove|replace|translate|trim|[@<?&][@><|&]|<->|\.-/i;
 
 async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {
   const { rows } = await client.query<{ highest: string | null }>(highestNumber(relation, column));

@@ -81,7 +81,7 @@ function toMap(lists: [FunctionRule, string][]): Map<string, FunctionRule> {
 /** The functions of extensions. */
 export const extensionFunctions = new Map(
   `similarity word_similarity unaccent soundex metaphone levenshtein hstore akeys avals exist defined delete_key
-  subpath nlevel index lca ltree2text text2ltree cube ll_to_earth earth_distance digest vector_dims
+  subpath nlevel lca ltree2text text2ltree cube ll_to_earth earth_distance digest vector_dims
   st_x st_y st_z st_srid st_isvalid st_isempty st_isclosed st_ndims st_npoints st_geometrytype geometrytype st_coorddim st_geohash
   st_makepoint st_point st_setsrid st_transform st_envelope st_centroid st_area st_length st_force2d
   uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4`

@@ -26,6 +26,9 @@ export function readCall(reader: Reader, fields: RawFields, depth: number): Valu
   const { rule } = from;
   if (args.length > 100 || args.length > (rule.most ?? 100))
     reader.refuse(`calls ${name.name}() with too many arguments`, fields);
+  // PostgreSQL sorts the keys of an object and cannot be interrupted meanwhile, and an array may have a million.
+  if (fields.func_variadic === true && name.name === 'jsonb_build_object')
+    reader.refuse('makes an object of an array', fields);
   if (rule.hasConfiguration && args[0]?.kind === 'text' && args.length > 1)
     args[0] = configurationOf(reader, args[0].text, fields);
   checkArguments(reader, name.name, rule, args, fields);

@@ -65,6 +65,8 @@ function sqlOf(
       return callSql(node, names, node.arguments.map(write));
     case 'cast': {
       const type = names.findType(node.type)!;
+      if (type.kind === 'd' && dependsOnRow(node.argument))
+        throw new RefusedExpression(`cannot check a value of each row as the domain ${type.display}`);
       if (readsSlowly(type, node.argument, names))
         throw new RefusedExpression(`cannot read the text of each row as ${type.display}`);
       return `(${write(node.argument)})::${typeSql(node.type, type)}`;
@@ -204,10 +206,24 @@ function mayHaveParts(node: ExpressionNode, names: ExpressionNames, areElementsL
       if (node.from === 'pg_catalog') return /json|array/.test(node.name.name);
       return node.from === 'setting' || typesOfParts.includes(typeIdOf(node, names)!);
     case 'form':
-      return node.isElement === true ? areElementsLong : node.values.some(mayHave);
+      if (node.isElement === true) return mayElementHaveParts(node.parts, names) ?? areElementsLong;
+      return node.values.some(mayHave);
     default:
       return false;
   }
+}
+
+/** jsonb itself, which has elements, and the arrays of the types with parts (pg_type.dat). */
+const typesOfElements = [3802, 3807, 1019, 1027];
+
+/** Returns undefined if the type of the array is not known. @param parts those of `a[1]` */
+function mayElementHaveParts(
+  parts: (string | ExpressionNode)[],
+  names: ExpressionNames,
+): boolean | undefined {
+  const array = parts.find((part) => typeof part !== 'string');
+  const type = array && typeIdOf(array, names);
+  return type === undefined ? undefined : typesOfElements.includes(type);
 }
 
 function dependsOnRow(node: ExpressionNode): boolean {

@@ -74,6 +74,8 @@ export interface TypeFacts extends TypeNode {
   /** The function that writes the type's binary form; `-`: there is none. */
   send: string;
   kind: ColumnType['kind'];
+  /** How many copies of a value take as long as the checks of a domain. */
+  checkCopies: number | null;
   /** The type that a domain is based on; 0 for other types. */
   base: number;
   baseTypmod: number;
@@ -174,6 +176,7 @@ const typeFacts = `
       'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = t.typinput AND p.prorettype = t.oid),
 ${nodeOf('t', 'reached.typmod')},
+  'checkCopies', (SELECT sum(${copiesOf('c.conbin::text')})::float8 FROM pg_constraint c WHERE c.contypid = t.oid AND c.conbin IS NOT NULL),
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
 
@@ -187,12 +190,17 @@ const storedDigits = `CASE WHEN a.attgenerated <> 's' OR a.attlen > 0 OR a.attty
 /** Types of documents and others with several numbers. The digits of a long default of such a type are not known. */
 const typesOfSeveralNumbers = typesOfNumbers.filter((type) => type !== 1700).join();
 
+/** SQL for how many copies of a value take as much memory or time as the expression. @param tree SQL of the text of a `pg_node_tree` */
+function copiesOf(tree: string): string {
+  return `${copiesIn(tree)} + CASE WHEN ${callsOneOf(tree, searchingFunctions)} THEN ${searchesIn(tree)} ELSE 0 END`;
+}
+
 /** Common table expressions about the expressions and indexes of the table, which read each tree once. */
 const expressionsAndIndexes = `-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
     ${callsOneOf('e.tree', trigramFunctions)} AS compares,
-    ${copiesIn('e.tree')} + CASE WHEN ${callsOneOf('e.tree', searchingFunctions)} THEN ${searchesIn('e.tree')} ELSE 0 END AS copies,
+    ${copiesOf('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
     CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits,
     e.is_index, e.tree AS expression
@@ -222,13 +230,18 @@ uses AS (
   SELECT e.number, u.attnum, 1 AS longer FROM trees e, unnest(e.columns) AS u (attnum)
   UNION ALL SELECT e.number, u.attnum, ${mostCopies} FROM trees e, unnest(e.columns) AS part
   JOIN trees g ON g.target = part, unnest(g.columns) AS u (attnum)),
-readers AS (
-  SELECT attnum AS of, sum(e.copies * u.longer) AS copies, sum(e.json_of_texts) AS json_of_texts, sum(e.json_copies) AS json_copies
-  FROM (SELECT number, attnum, min(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number)
-  GROUP BY attnum),
--- How often each expression has each column, and how many values with the digits of its numbers all make, also as a part of a generated column.
+-- How often each expression has each column.
 seen AS (
   SELECT e.number, u.attnum, count(*) AS times FROM trees e, LATERAL (${columnsIn('e.expression')}) AS u (attnum) GROUP BY e.number, u.attnum),
+-- A virtual column is computed anew each time that an expression has it.
+evaluated AS (
+  SELECT e.number, 1 + CASE WHEN e.target IS NOT NULL AND e.stored IS NULL THEN coalesce((SELECT sum(times) FROM seen WHERE attnum = e.target), 0) ELSE 0 END AS times
+  FROM trees e),
+readers AS (
+  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
+  FROM (SELECT number, attnum, min(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
+  GROUP BY attnum),
+-- How many values with the digits of its numbers all expressions make, also as a part of a generated column.
 digits AS (
   SELECT attnum AS of, sum(copies) AS copies
   FROM (SELECT s.attnum, s.times * e.digit_copies AS copies FROM seen s JOIN trees e USING (number)

@@ -89,7 +89,15 @@ function toLoadColumn(
     type.digitCopies = digitCopies;
     type.storedDigits = column.storedCopies ?? 0;
   }
-  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
+  const copiesOfAll = copies + copiesOfChecks(types, typeOid, typmod);
+  type.keyCost = costOfUse(type, {
+    isInGin,
+    isInTrigrams,
+    jsonCopies,
+    isSplit,
+    isListed,
+    copies: copiesOfAll,
+  });
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
     return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };
@@ -103,6 +111,13 @@ function toLoadColumn(
   return constant === undefined
     ? { ...column, type, default: 'computed', defaultBytes }
     : { ...column, type, default: 'constant', constant, defaultBytes };
+}
+
+/** Returns how many copies take as long as the checks of the type, if it is a domain, of its elements and of all base types. */
+function copiesOfChecks(types: Map<string, TypeFacts>, oid: number, typmod: number): number {
+  const { kind, checkCopies, base, baseTypmod, element } = factsOf(types, oid, typmod);
+  if (kind === 'domain') return (checkCopies ?? 0) + copiesOfChecks(types, base, baseTypmod);
+  return kind === 'array' ? copiesOfChecks(types, element, typmod) : 0;
 }
 
 /** PostgreSQL writes all digits of a number in an expression. The trees of long documents have many bytes, and load-facts.ts counts their digits apart. */
