@@ -224,7 +224,9 @@ suite('a value is refused that is too long for what its expressions do with it',
     });
 });
 
-test('a virtual column counts each time that an expression has it', async () => {
+test('a virtual column counts each time that an expression has it', async (t) => {
+  const [server] = await service.rows("SELECT current_setting('server_version_num')::int AS number");
+  if (Number(server!.number) < 180_000) return t.skip('PostgreSQL 18 has virtual columns');
   const generated = `a NOT LIKE '%${long}%'`;
   const all = Array(150).fill('g').join(' and ');
   const table = {

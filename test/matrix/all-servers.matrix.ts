@@ -123,6 +123,7 @@ const independent = [
   'repeated-headers',
   'request-limits',
   'rounded-digits',
+  'searched-values',
   'secret-links',
   'sent-bytes',
   'sheet-reading',
