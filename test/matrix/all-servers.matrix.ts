@@ -122,6 +122,7 @@ const independent = [
   'repeated-definition-keys',
   'repeated-headers',
   'request-limits',
+  'returning-cells',
   'rounded-digits',
   'searched-values',
   'secret-links',
