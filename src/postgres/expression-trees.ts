@@ -66,7 +66,14 @@ export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|12
 const shortTypes = `${fixedTypes}|1700`;
 
 /** Functions whose values or workspace are up to four times as long as the text. */
-const lengtheningFunctions = ['encode', 'regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
+const lengtheningFunctions = [
+  'encode',
+  'quote_ident',
+  'regexp_replace',
+  'regexp_count',
+  'regexp_instr',
+  'regexp_substr',
+];
 
 /** A pattern for casts that may copy a long value. */
 const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
@@ -75,12 +82,21 @@ const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${short
 export const copiesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
     pg_catalog.regexp_count(${tree}, '${rowValues}')::int8
-    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR) '))
+    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
     + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(lengtheningFunctions)})
-    + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ') / ${callsOfCopy}.0 END`;
+    + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + (pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ')
+      + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN pg_catalog.regexp_count(${tree}, '${rowValues}') ELSE 0 END) / ${callsOfCopy}.0 END`;
 
 /** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */
 export const callsOfCopy = 4;
+
+/** Returns SQL for whether the expression compares a value with each element of an array by a function that reads all of the value, or may. @param tree as for `searchesIn` */
+export const comparesElements = (tree: string) =>
+  `(${tree} ~ '\\{SCALARARRAYOPEXPR ' AND ${callsOneOf(tree, slowComparisons)})`;
+
+const slowComparisons = ['bpchar', 'text_', 'jsonb_'].flatMap((type) =>
+  ['eq', 'ne', 'lt', 'le', 'gt', 'ge'].map((name) => type + name),
+);
 
 /**
  * Returns SQL for how many copies of a value take as long as the searches in the expression, which PostgreSQL does not interrupt: it tries each byte of a

@@ -64,6 +64,13 @@ suite('an expression is refused whose time or memory has no bound', () => {
     '(ps[1] <-> ps[2]) > -1',
     'jsonb_build_object(VARIADIC l) is not null',
     'length(a::public.word) > 1',
+    'length(quote_ident(quote_ident(quote_ident(a)))) > 1',
+    "length(encode(convert_to(encode(convert_to(encode(y, 'hex'), 'UTF8'), 'hex'), 'UTF8'), 'hex')) > 1",
+    'length(to_jsonb(to_jsonb(to_jsonb(a)::text)::text)::text) > 1',
+    'length(concat(array[concat(array[concat(array[a])])])) > 1',
+    'a::bpchar <> all(l)',
+    'a > all(l)',
+    'array_remove(l, a) is not null',
   ])
     test(expression, async () => {
       assertProblem(await create([expression]), 422, 'invalid-definition');
@@ -85,6 +92,12 @@ test('expressions whose values are short, or of which one is a literal, are crea
     "(j - 'secret') is not null",
     "j ?| array['a', 'b']",
     "l && array['a']",
+    'a <> all(l)',
+    "array_remove(l, 'b') is not null",
+    'length(to_jsonb(a)::text) > 1',
+    "encode(sha256(convert_to(concat(a, n::text), 'UTF8')), 'hex') <> 'x'",
+    'greatest(n, m, 1) > 0',
+    "l[1] = 'a' and j['a'] is not null",
     "a like '%@%.%' and b not ilike '%x%'",
     "(p <-> path '((0,0),(1,1))') > 1",
   ]);
@@ -192,6 +205,34 @@ const costly: [
     'text',
     (length) => 'x'.repeat(length),
     14_000_000,
+  ],
+  [
+    'slices of an array',
+    checks(...Array(3).fill(Array(60).fill('a[1:] is not null').join(' and '))),
+    'text[]',
+    (length) => ['x'.repeat(length)],
+    10_000_000,
+  ],
+  [
+    'elements of an array',
+    checks(...Array(30).fill(Array(60).fill('a[900000] is not null').join(' and '))),
+    'text[]',
+    (length) => Array(length).fill('x'),
+    500_000,
+  ],
+  [
+    'the greatest value',
+    checks(...Array(20).fill(`greatest(${Array(48).fill('a')}) is not null`)),
+    'jsonb',
+    (length) => Array.from({ length }, (_, n) => n),
+    300_000,
+  ],
+  [
+    'comparisons that ignore spaces',
+    checks(...Array(2).fill(`a::bpchar <> all('{${words(900)}}')`)),
+    'text',
+    (length) => ' '.repeat(length),
+    4_000_000,
   ],
   [
     'many calls',

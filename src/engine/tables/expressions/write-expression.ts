@@ -22,6 +22,9 @@ import type { ExtensionObject } from './extension-objects.ts';
 /** The maximum number of characters of the SQL. `a BETWEEN b AND c` writes `a` twice. */
 const maxSqlLength = 65_536;
 
+/** How often functions and casts that may double a value may follow each other. */
+const maxTimesLengthened = 2;
+
 /** What is known of the names in an expression. */
 export interface ExpressionNames {
   columns: ReadonlyMap<string, CatalogType>;
@@ -36,7 +39,15 @@ export class RefusedExpression extends Error {}
 
 /** @throws RefusedExpression */
 export function expressionSql(node: ExpressionNode, names: ExpressionNames): string {
-  const write = (part: ExpressionNode) => expressionSql(part, names);
+  const times = new Map<ExpressionNode, number>();
+  countLengthened(node, times);
+  if ([...times.values()].some((count) => count > maxTimesLengthened))
+    throw new RefusedExpression('lengthens a value several times, one after the other');
+  return writtenSql(node, names);
+}
+
+function writtenSql(node: ExpressionNode, names: ExpressionNames): string {
+  const write = (part: ExpressionNode) => writtenSql(part, names);
   const sql = sqlOf(node, names, write);
   if (sql.length > maxSqlLength) throw new RefusedExpression('is too long when it is written out');
   return sql;
@@ -119,7 +130,8 @@ function functionOf(node: CallNode, names: ExpressionNames): CatalogFunction {
 }
 
 function schemaOfOperator(node: OperatorNode, names: ExpressionNames): string {
-  const { schema, name, left, right } = node;
+  const { schema, name, left, right, of } = node;
+  if (of !== undefined && left !== undefined) refuseElements(node, left, names);
   if (pairingOperators.has(name) && left !== undefined) refuseTwoLong(name, left, right, names);
   const found = operatorOf(node, names);
   if (found !== undefined) return found.schema;
@@ -187,6 +199,72 @@ function refuseTwoLong(
   if ([left, right].every((node) => mayHaveParts(node, names, areElementsLong)))
     throw new RefusedExpression('compares the parts of two long values of a row');
 }
+
+/**
+ * Refuses to compare a long value of the row with each element of an array of the row, if each comparison reads the whole value: `=` and `<>` compare the
+ * lengths first, except those of `bpchar`, which ignore trailing spaces.
+ */
+function refuseElements({ name, right }: OperatorNode, left: ExpressionNode, names: ExpressionNames): void {
+  if (!dependsOnRow(left) || !dependsOnRow(right)) return;
+  const isPadded = typeIdOf(left, names) === BPCHAR || typeIdOf(right, names) === ARRAY_OF_BPCHAR;
+  if (isPadded || (name !== '=' && name !== '<>'))
+    throw new RefusedExpression('compares a value with each element of an array of the row');
+}
+
+const BPCHAR = 1042;
+const ARRAY_OF_BPCHAR = 1014;
+
+/**
+ * Returns how many functions and casts that may double a text, because they escape its characters, follow each other up to this value.
+ *
+ * @param times receives the number of each node. Several may share one
+ */
+function countLengthened(node: ExpressionNode, times: Map<ExpressionNode, number>): number {
+  const before = times.get(node);
+  if (before !== undefined) return before;
+  const { parts, isSmall, isLonger } = lengthening(node);
+  let most = 0;
+  for (const part of parts) if (typeof part === 'object') most = Math.max(most, countLengthened(part, times));
+  const count = isSmall ? 0 : most + (isLonger ? 1 : 0);
+  times.set(node, count);
+  return count;
+}
+
+/** Returns the parts of the expression, whether its value is always short, and whether it may double the length of its parts. */
+function lengthening(node: ExpressionNode): {
+  parts: (ExpressionNode | string | undefined)[];
+  isSmall?: boolean | undefined;
+  isLonger?: boolean;
+} {
+  switch (node.kind) {
+    case 'cast':
+      return { parts: [node.argument], isLonger: mayBeEscaped(node.argument) };
+    case 'call': {
+      const { name } = node.name;
+      const isSmall = node.from === 'pg_catalog' && functionRules.get(name)?.isSmall;
+      const isLonger =
+        /^(quote_ident|encode)$/.test(name) || (name === 'concat' && node.arguments.some(isArray));
+      return { parts: node.arguments, isSmall, isLonger };
+    }
+    case 'operator':
+      return { parts: [node.left, node.right] };
+    case 'form':
+      return { parts: node.parts };
+    default:
+      return { parts: [] };
+  }
+}
+
+/** Returns whether the text of the value may have escapes: that of an array or of JSON. */
+function mayBeEscaped(node: ExpressionNode): boolean {
+  if (node.kind === 'call') return /json|array/.test(node.name.name);
+  if (node.kind === 'cast') return node.type.isArray || /json/.test(node.type.name ?? '');
+  return node.kind === 'form';
+}
+
+const isArray = (node: ExpressionNode): boolean =>
+  (node.kind === 'form' && node.parts[0] === 'ARRAY[') ||
+  (node.kind === 'call' && node.name.name.includes('array'));
 
 /** jsonb, path and polygon (pg_type.dat). */
 const typesOfParts = [3802, 602, 604];

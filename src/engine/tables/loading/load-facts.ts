@@ -13,6 +13,7 @@ import {
   callsFunctions,
   callsOneOf,
   columnsIn,
+  comparesElements,
   copiesIn,
   isShortExpression,
   jsonCopiesIn,
@@ -192,7 +193,7 @@ const typesOfSeveralNumbers = typesOfNumbers.filter((type) => type !== 1700).joi
 
 /** SQL for how many copies of a value take as much memory or time as the expression. @param tree SQL of the text of a `pg_node_tree` */
 function copiesOf(tree: string): string {
-  return `${copiesIn(tree)} + CASE WHEN ${callsOneOf(tree, searchingFunctions)} THEN ${searchesIn(tree)} ELSE 0 END`;
+  return `${copiesIn(tree)} + CASE WHEN ${callsOneOf(tree, searchingFunctions)} OR ${comparesElements(tree)} THEN ${searchesIn(tree)} ELSE 0 END`;
 }
 
 /** Common table expressions about the expressions and indexes of the table, which read each tree once. */
