@@ -28,6 +28,7 @@ const columns = Object.entries({
   q: 'path',
   o: 'polygon',
   ps: 'path[]',
+  i: 'int[]',
   r: 'numrange',
   d: 'date',
   e: 'date',
@@ -94,6 +95,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     "l && array['a']",
     'a <> all(l)',
     "array_remove(l, 'b') is not null",
+    'array_remove(i, 0) is not null',
     'length(to_jsonb(a)::text) > 1',
     "encode(sha256(convert_to(concat(a, n::text), 'UTF8')), 'hex') <> 'x'",
     'greatest(n, m, 1) > 0',
@@ -111,6 +113,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     j: { a: 1, x: 2 },
     k: { y: 1 },
     l: ['a'],
+    i: [0, 1],
   };
   const loaded = await service.post('/table/searched/upload/json?if_exists=append', { data: [row] });
   assert.equal(loaded.status, 200, JSON.stringify(loaded.body));

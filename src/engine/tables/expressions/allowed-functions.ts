@@ -49,10 +49,10 @@ const rules: [FunctionRule, string][] = [
     {},
     `lower upper initcap reverse left right substr concat jsonb_build_object jsonb_build_array json_build_object json_build_array to_jsonb
     to_json jsonb_strip_nulls jsonb_extract_path jsonb_extract_path_text json_extract_path json_extract_path_text jsonb_set
-    array_append array_prepend array_cat array_to_tsvector setweight strip overlay int4range int8range numrange daterange tsrange
+    array_append array_prepend array_cat array_remove array_to_tsvector setweight strip overlay int4range int8range numrange daterange tsrange
     tstzrange range_merge host hostmask netmask network broadcast abbrev set_masklen textcat quote_ident`,
   ],
-  [{ literals: [1] }, 'to_char encode decode convert_to split_part btrim ltrim rtrim array_remove'],
+  [{ literals: [1] }, 'to_char encode decode convert_to split_part btrim ltrim rtrim '],
   [{ literals: [1], isSmall: true }, 'strpos position'],
   [{ literals: [1, 2] }, 'string_to_array'],
   [{ literals: [1, 2], replaces: [1, 2] }, 'replace translate'],

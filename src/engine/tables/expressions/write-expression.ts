@@ -89,6 +89,8 @@ function sqlOf(
 
 function callSql(node: CallNode, names: ExpressionNames, args: string[]): string {
   const { schema, name } = functionOf(node, names);
+  const removed = name === 'array_remove' ? node.arguments[1] : undefined;
+  if (removed && dependsOnRow(removed)) throw new RefusedExpression(comparesElements);
   if (node.syntax !== undefined && schema === 'pg_catalog') return standardSql(node, args);
   const last = node.isVariadic ? args.length - 1 : -1;
   const list = args.map((argument, index) => (index === last ? `VARIADIC ${argument}` : argument));
@@ -207,10 +209,10 @@ function refuseTwoLong(
 function refuseElements({ name, right }: OperatorNode, left: ExpressionNode, names: ExpressionNames): void {
   if (!dependsOnRow(left) || !dependsOnRow(right)) return;
   const isPadded = typeIdOf(left, names) === BPCHAR || typeIdOf(right, names) === ARRAY_OF_BPCHAR;
-  if (isPadded || (name !== '=' && name !== '<>'))
-    throw new RefusedExpression('compares a value with each element of an array of the row');
+  if (isPadded || (name !== '=' && name !== '<>')) throw new RefusedExpression(comparesElements);
 }
 
+const comparesElements = 'compares a value with each element of an array of the row';
 const BPCHAR = 1042;
 const ARRAY_OF_BPCHAR = 1014;
 
