@@ -75,6 +75,10 @@ const lengtheningFunctions = [
   'regexp_substr',
 ];
 
+/** SQL for the bytes of all constants in the tree. */
+const constantBytes = (tree: string) =>
+  `(SELECT coalesce(sum(m[1]::int8), 0) FROM pg_catalog.regexp_matches(${tree}, ':constvalue (\\d+) \\[', 'g') AS m)`;
+
 /** A pattern for casts that may copy a long value. */
 const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
 
@@ -106,7 +110,7 @@ const slowComparisons = ['bpchar', 'text_', 'jsonb_'].flatMap((type) =>
  */
 export const searchesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
-    (SELECT coalesce(sum(m[1]::int8), 0) FROM pg_catalog.regexp_matches(${tree}, ':constvalue (\\d+) \\[', 'g') AS m) END / ${patternBytesOfCopy}`;
+    ${constantBytes(tree)} END / ${patternBytesOfCopy}`;
 
 /** PostgreSQL compares a text with so many bytes of a pattern in about 10 ns for each byte of the text: a row with 140 MB of copies takes about two seconds. */
 export const patternBytesOfCopy = 3;
@@ -125,7 +129,7 @@ export const bytesOfHash = 130;
  */
 export const ownBytesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
-    (SELECT coalesce(sum(m[1]::int8), 0) FROM pg_catalog.regexp_matches(${tree}, ':constvalue (\\d+) \\[', 'g') AS m)
+    ${constantBytes(tree)}
     + pg_catalog.regexp_count(${tree}, 'funcid (${hashFunctions}) ') * ${bytesOfHash}
     + CASE WHEN ${tree} ~ 'funcid (${paddingFunctions}) ' THEN (
       SELECT coalesce(sum((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + (m[4]::int & 127) * 16777216::int8), 0)

@@ -7,7 +7,8 @@ import type { RowsWriter } from './rows-writer.ts';
 import type { SentColumn } from './sent-column.ts';
 import { REPEATED, type SentRowReader, type WrittenTable } from './sent-rows.ts';
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** A number of JSON (RFC 8259 section 6). */
+export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A row is written in parts of this length, so that the text of a whole long row is not in memory, too. */
 const maxTextLength = 64 * 1024;
@@ -51,7 +52,7 @@ function jsonOf(
   if (kind === TRUE || kind === FALSE || kind === NUMBER) return text;
   // The text of a nested value has line breaks only between its tokens.
   if (kind === OBJECT || kind === ARRAY) return text.replaceAll(/[\r\n]/g, ' ');
-  if (kind === ROUNDED_NUMBER && number.test(text)) return text;
+  if (kind === ROUNDED_NUMBER && jsonNumber.test(text)) return text;
   return kind === REPEATED && isJson(text) ? text.replaceAll(/[\r\n]/g, ' ') : JSON.stringify(text);
 }
 

@@ -12,6 +12,7 @@ import {
   type NotationOf,
 } from '../../../encoding/text-reading/natural/natural-reading.ts';
 import type { SentNotation } from './format-fit.ts';
+import { jsonNumber } from './json-line-rows.ts';
 import type { SentCellSink } from './sent-cell-sink.ts';
 
 /** Takes the texts of cells, and passes on their values to `sink`. */
@@ -45,9 +46,6 @@ export class PlainValues extends NaturalReadingSink {
     return this.#nullWords.has(this.#notation.trims ? trimText(text) : text);
   }
 }
-
-/** A number of JSON (RFC 8259 section 6). */
-const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 class PlainTexts extends ForwardingSink {
   readonly #sink: SentCellSink;

@@ -19,10 +19,14 @@ export function readInferred(
   return isNatural ? new NaturalReadingSink(sink, inferredNotations(inference), words) : sink;
 }
 
-/** Returns the notations that the inference found. */
+/** Returns the notations that the inference found. They are read when the first one is wanted, because most loads need none again. */
 export function inferredNotations(inference: TypeInference): NotationOf {
-  const readings = new Map(inference.columns().map(({ name, reading }) => [name, reading]));
-  return (name) => readings.get(name)?.notation;
+  const read = () => new Map(inference.columns().map(({ name, reading }) => [name, reading]));
+  let readings: ReturnType<typeof read> | undefined;
+  return (name) => {
+    readings ??= read();
+    return readings.get(name)?.notation;
+  };
 }
 
 /** Returns the input with each column read in the notation that the inference found. */

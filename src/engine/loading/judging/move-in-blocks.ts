@@ -14,7 +14,7 @@ import { asTooMuch, measuredPattern, refuseLongIndexes, startMeasuring } from '.
 import { rowsPerStatement } from '../staged/merge-in-order.ts';
 import { checkConstraintsNow, commitInTwoPhases, takeTurn } from '../staged/merge-statements.ts';
 import * as moving from '../staged/move-rows.ts';
-import { countSkipped, skipsInOrder } from '../staged/skipped-rows.ts';
+import { countSkipped } from '../staged/skipped-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, indexByRow, readRange, stagingTable } from '../staged/staging-table.ts';
 import { emptySurplusTable } from '../staged/surplus-rows.ts';
@@ -213,10 +213,8 @@ async function countMoved(
   load: StagedLoad,
   { merged, changed, unmoved }: Ended,
 ): Promise<moving.MovedRows> {
-  if (load.conflict?.action !== 'update') {
-    const skipped = skipsInOrder(load) ? await countSkipped(client, load, load.conflict!, merged) : undefined;
-    return { merged, changed: 0, unchanged: 0, skipped };
-  }
+  if (load.conflict?.action !== 'update')
+    return { merged, changed: 0, unchanged: 0, skipped: await countSkipped(client, load, merged) };
   const counted = await moving.countUpdates(client, load, { merged, changed });
   return { ...counted, unchanged: counted.unchanged + unmoved };
 }

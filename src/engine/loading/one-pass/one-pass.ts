@@ -112,6 +112,7 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
   change: TableChange | undefined;
   readonly #original: LoadInput;
   readonly #head: TypeInference;
+  readonly notationOf: InputWrapper['notationOf'];
   readonly #limits: InferenceLimits;
   readonly #choices: TypeChoices;
   #tee: TeeSink | undefined;
@@ -119,6 +120,7 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
   constructor(input: LoadInput, head: TypeInference, limits: InferenceLimits, choices: TypeChoices) {
     this.#original = input;
     this.#head = head;
+    this.notationOf = inferredNotations(head);
     this.#limits = limits;
     this.#choices = choices;
     this.input = wrapInput(input, this);
@@ -162,9 +164,6 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
       this.change = changeOfTable(this.#head.columns(), this.inferred, row);
     if (this.change === undefined) throw new TypesDiffer();
   }
-
-  readonly notationOf: InputWrapper['notationOf'] = (name, wanted, column) =>
-    inferredNotations(this.#head)(name, wanted, column);
 
   warnings(): [] {
     return [];

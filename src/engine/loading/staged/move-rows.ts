@@ -92,8 +92,7 @@ export async function moveRows(client: ClientBase, load: StagedLoad): Promise<Mo
   const { merged, refusal } = attempt;
   if (refusal) return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
   if (conflict?.action === 'update') return { moved: await countUpdates(client, load, attempt) };
-  const skipped = skipsInOrder(load) ? await countSkipped(client, load, conflict!, merged) : undefined;
-  return { moved: { merged, changed: 0, unchanged: 0, skipped } };
+  return { moved: { merged, changed: 0, unchanged: 0, skipped: await countSkipped(client, load, merged) } };
 }
 
 /** Counts the rows of a load with `on_conflict=update` after they were moved. @param moved the counts of `mergeAndCount`, if it was used */

@@ -43,13 +43,15 @@ export const countStoredRows = qualified`SELECT pg_catalog.count(*)::int FROM ${
  * In a table with rules, rows without a complete key that a rule leaves out make the count too high. No text may be invalid for its type.
  *
  * @param merged the number of all stored rows
+ * @returns undefined: every row that was not stored was skipped (`skipsInOrder`)
  */
 export async function countSkipped(
   client: ClientBase,
   load: StagedLoad,
-  { key, shapes }: ConflictRule,
   merged: number,
-): Promise<number> {
+): Promise<number | undefined> {
+  if (!skipsInOrder(load)) return undefined;
+  const { key, shapes } = load.conflict!;
   const { rows } = await queryInCallersPath<{ count: number }>(client, countWithKey(load, { key, shapes }));
   if (notesNumbers(load)) return rows[0]!.count;
   const never = countRowsWithout(shapes, key.nullsNotDistinct ? [] : key.columns);
