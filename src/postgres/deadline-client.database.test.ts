@@ -25,7 +25,7 @@ async function running(text: string): Promise<number> {
 }
 
 test('a client that gives up cancels its statement', async () => {
-  const pool = createSinglePool(database.url, 300, silentLog);
+  const pool = createSinglePool(database.url, 2000, silentLog);
   try {
     await assert.rejects(pool.query('SELECT pg_sleep(3600) AS abandoned'), /did not answer in time/);
     await until('the end of the statement', async () => (await running('AS abandoned')) === 0);
