@@ -118,7 +118,6 @@ function answerOf(response: IncomingMessage): TransportAnswer {
   return {
     ok: status >= 200 && status < 300,
     status,
-    type: 'default',
     headers: { get: (name) => headersDistinct[name.toLowerCase()]?.join(', ') ?? null },
     get body() {
       body ??= Readable.toWeb(response) as ReadableStream<Uint8Array>;

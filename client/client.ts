@@ -452,7 +452,7 @@ async function jsonOf(answer: TransportAnswer, parse: (text: string) => any = JS
     return parse(text);
   } catch {
     const { status, headers } = answer;
-    throw new ProblemError(status, headers, text, 'The answer is not JSON. It is not from Tablewright.');
+    throw new ProblemError(status, headers, text, 'The answer is not from Tablewright.');
   }
 }
 const wholeOf = async (answer: TransportAnswer): Promise<TransportAnswer> => answer;

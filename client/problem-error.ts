@@ -64,7 +64,7 @@ function isProblem(headers: Pick<Headers, 'get'>): boolean {
 
 function parsed(text: string): Partial<ProblemDocument> {
   try {
-    return JSON.parse(text);
+    return Object(JSON.parse(text));
   } catch {
     return {};
   }

@@ -87,8 +87,9 @@ async function attemptOf<Result>(
       signal,
       onSent,
     });
-    if (answer.ok) return { result: await read(answer) };
-    return new ProblemError(answer.status, answer.headers, await answer.text(), redirectionOf(answer));
+    const foreign = foreignTitle(answer);
+    if (answer.ok && !foreign) return { result: await read(answer) };
+    return new ProblemError(answer.status, answer.headers, await answer.text(), foreign);
   } catch (cause) {
     // `read` has thrown the refusal of the service.
     if (cause instanceof ProblemError) return cause;
@@ -104,10 +105,13 @@ async function attemptOf<Result>(
   }
 }
 
-/** Returns where a redirection leads. Browsers do not reveal it. */
-function redirectionOf({ type, status, headers }: TransportAnswer): string | undefined {
-  if (type !== 'opaqueredirect' && !(status >= 300 && status < 400)) return undefined;
-  return `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Use an address that does not redirect.`;
+/** Returns what an answer is that a proxy wrote: the page of a login, or a redirection. Browsers show of a redirection only the status 0. */
+function foreignTitle({ ok, status, headers }: TransportAnswer): string | undefined {
+  if (ok)
+    return /html/.test(headers.get('content-type')!) ? 'The answer is not from Tablewright.' : undefined;
+  return status < 400
+    ? `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Use an address that does not redirect.`
+    : undefined;
 }
 
 /** Returns the parameters as the query of a URL, without those that are undefined. */

@@ -12,7 +12,7 @@ export interface TransportRequest {
 }
 
 /** The part of a `Response` that the client reads. */
-export type TransportAnswer = Pick<Response, 'ok' | 'status' | 'type' | 'body' | 'text'> & {
+export type TransportAnswer = Pick<Response, 'ok' | 'status' | 'body' | 'text'> & {
   headers: Pick<Headers, 'get'>;
 };
 

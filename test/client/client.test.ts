@@ -450,18 +450,24 @@ test('an address that is none, and answers that are not from the service, are er
       message: `The option "url" of createClient ${found}. It must be the address of the service, such as http://127.0.0.1:8080, without a user name, "?" and "#".`,
     });
   }
-  const answers: [Response, RegExp][] = [
-    [new Response('<p>proxy</p>'), /The answer is not JSON/],
-    [new Response(null, { status: 204 }), /The answer is not JSON/],
-    [
-      new Response(null, { status: 302, headers: { location: 'https://login/' } }),
-      /redirects to https:\/\/login\//,
-    ],
+  const page = () => new Response('<p>proxy</p>', { headers: { 'content-type': 'text/html' } });
+  const moved = new Response(null, { status: 302, headers: { location: 'https://login/' } });
+  const none = new Response('null', { status: 502, headers: { 'content-type': 'application/problem+json' } });
+  const answers: [Response, (client: Client) => Promise<unknown>, RegExp][] = [
+    [page(), (client) => client.describeTable('a'), /not from Tablewright/],
+    [new Response(null, { status: 204 }), (client) => client.describeTable('a'), /not from Tablewright/],
+    [new Response('<p>'), (client) => client.describeTable('a'), /not from Tablewright/],
+    [page(), (client) => client.dropTable('a'), /not from Tablewright/],
+    [page(), (client) => client.deleteProfile('a'), /not from Tablewright/],
+    [page(), (client) => client.exportRows('a', { format: 'csv' }), /not from Tablewright/],
+    [page(), (client) => client.faultyRows('a', { format: 'csv' }), /not from Tablewright/],
+    [moved, (client) => client.describeTable('a'), /redirects to https:\/\/login\//],
+    [none, (client) => client.describeTable('a'), /HTTP status 502/],
   ];
-  for (const [answer, said] of answers) {
+  for (const [answer, call, said] of answers) {
     const onRetry = () => assert.fail('it was repeated');
-    const other = createClient({ url: service.url, transport: async () => answer, onRetry });
-    const error = await problemOf(other.describeTable('a'));
+    const other = createClient({ url: service.url, transport: async () => answer, onRetry, retryMs: 0 });
+    const error = await problemOf(call(other));
     assert.match(error.title, said);
     assert.equal(error.status, answer.status);
   }
