@@ -33,6 +33,10 @@ const columns = Object.entries({
   d: 'date',
   e: 'date',
   y: 'bytea',
+  t: 'tsquery',
+  v: 'tsvector',
+  u: 'uuid',
+  w: 'uuid',
 }).map(([name, type]) => ({ name, type }));
 
 const checks = (...expressions: string[]) => ({
@@ -72,6 +76,20 @@ suite('an expression is refused whose time or memory has no bound', () => {
     'a::bpchar <> all(l)',
     'a > all(l)',
     'array_remove(l, a) is not null',
+    'length(substr(substr(substr(a::bytea::text, 3)::bytea::text, 3)::bytea::text, 3)::bytea) > 1',
+    "length(convert_to(convert_to(convert_to(a, 'UTF8')::text, 'UTF8')::text, 'UTF8')::text) > 1",
+    'length(concat(to_json(concat(to_json(a))))) > 1',
+    "length(regexp_match(regexp_match(regexp_match(a, '.*')::text, '.*')::text, '.*')::text) > 1",
+    "length(('{' || ('{' || ('{' || l || a)::text || l)::text || l)::text) > 1",
+    'cardinality(i::char(1000)[]) > 0',
+    'cardinality(i::bit(1000)[]) > 0',
+    'length((i::numeric(1000,990)[])::text) > 1',
+    'cardinality(l::name[]) > 0',
+    'numnode(t && t) > 1',
+    'numnode(t <-> t) > 1',
+    "numnode(plainto_tsquery('simple', a) || t) > 1",
+    'length(p + p) > 1',
+    'length(ps[1] + p) > 1',
   ])
     test(expression, async () => {
       assertProblem(await create([expression]), 422, 'invalid-definition');
@@ -102,6 +120,15 @@ test('expressions whose values are short, or of which one is a literal, are crea
     "l[1] = 'a' and j['a'] is not null",
     "a like '%@%.%' and b not ilike '%x%'",
     "(p <-> path '((0,0),(1,1))') > 1",
+    'length(p) + 1 > 1 and numnode(t) + 1 > 1',
+    "u::text || '-' || w::text || '-' || (n::text || m) <> 'x'",
+    "l[1] || ' ' || l[2] || ' ' || lower(trim(a)) || l[3] || i[1] <> 'x'",
+    'i[1] + i[2] > 0',
+    "lower(trim(j->>'a')) || ' ' || (j->>'b') || (k->'a'->>'b') <> 'x'",
+    "setweight(to_tsvector('english', coalesce(a, '')), 'A') || setweight(to_tsvector('english', coalesce(j->>'b', '')), 'B') || v is not null",
+    "jsonb_build_object('a', jsonb_build_object('b', jsonb_build_object('c', a))) is not null",
+    "upper(substr(a, 1, 1)) || lower(substr(a, 2)) <> 'x'",
+    "encode(sha256(convert_to(lower(concat(a, '|', b, '|', d::timestamp)), 'UTF8')), 'hex') <> 'x'",
   ]);
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   const row = {
@@ -110,6 +137,9 @@ test('expressions whose values are short, or of which one is a literal, are crea
     m: 1,
     d: '2026-01-03',
     e: '2026-01-01',
+    u: '00000000-0000-0000-0000-000000000001',
+    t: 'a & b',
+    v: 'a b',
     j: { a: 1, x: 2 },
     k: { y: 1 },
     l: ['a'],

@@ -63,7 +63,7 @@ export function visitExpression(
   for (const part of partsOf(node)) visitExpression(part, visit, visited);
 }
 
-function partsOf(node: ExpressionNode): ExpressionNode[] {
+export function partsOf(node: ExpressionNode): ExpressionNode[] {
   switch (node.kind) {
     case 'operator':
       return node.left === undefined ? [node.right] : [node.left, node.right];

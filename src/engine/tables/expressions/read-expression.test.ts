@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { CatalogType } from '../column-types.ts';
 import type { ExpressionUse } from './expression.ts';
+import { type ExpressionNames, RefusedExpression } from './expression-types.ts';
 import type { ExtensionObject } from './extension-objects.ts';
 import { Parser } from './parse-sql.ts';
 import { readExpression } from './read-expression.ts';
-import { type ExpressionNames, expressionSql, RefusedExpression } from './write-expression.ts';
+import { expressionSql } from './write-expression.ts';
 
 function typeNamed(name: string, oid: number, category: string): CatalogType {
   const plain = { kind: 'b', lacksQuotes: false, isOrdered: true, mayUse: true, isOfExtension: false };

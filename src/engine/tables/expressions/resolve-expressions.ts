@@ -7,14 +7,9 @@ import type { PreparedColumn } from '../prepared-table.ts';
 import { checkedType, type Resolution, sequenceProblem } from '../resolve-columns.ts';
 import { type ExpressionDraft, refuseExpression } from './draft-expressions.ts';
 import { visitExpression } from './expression.ts';
+import { type ExpressionNames, RefusedExpression } from './expression-types.ts';
 import { findExtensionObjects } from './extension-objects.ts';
-import {
-  type ExpressionNames,
-  expressionSql,
-  namesOfExtensions,
-  needsExtension,
-  RefusedExpression,
-} from './write-expression.ts';
+import { expressionSql, namesOfExtensions, needsExtension } from './write-expression.ts';
 
 /**
  * Gives the checks, columns and indexes the SQL of their expressions, and adds a problem for each expression that is not possible. Takes a round

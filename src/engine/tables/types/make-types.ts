@@ -13,9 +13,9 @@ import { type LookUpResult, lookUpDefinition } from '../catalog/look-up-definiti
 import { namespaceOid } from '../catalog/relations.ts';
 import { completeLookUp, namesOfFunctions } from '../complete-look-up.ts';
 import { type DefinitionDraft, draftDefinition } from '../draft-definition.ts';
+import { RefusedExpression } from '../expressions/expression-types.ts';
 import { codeOfDomain, reasonAgainst } from '../expressions/prove-expressions.ts';
 import { resolveExpressions } from '../expressions/resolve-expressions.ts';
-import { RefusedExpression } from '../expressions/write-expression.ts';
 import { resolveColumns } from '../resolve-columns.ts';
 import { tryColumns } from '../try-columns.ts';
 import { explainUnknownTypes } from '../type-problems.ts';
