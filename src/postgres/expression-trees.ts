@@ -65,14 +65,27 @@ export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|12
 /** The digits of `numeric` are counted apart (number-trees.ts). */
 const shortTypes = `${fixedTypes}|1700`;
 
-/** Functions whose values or workspace are up to four times as long as the text. */
+/** Functions whose workspace is up to three times as long as the text. */
+const workingFunctions = ['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
+/** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. */
+const dividingFunctions = ['string_to_array', 'akeys', 'avals'];
+/** Functions whose values are up to several times as long as the text or the value: they escape characters, and write two digits for each byte. */
 const lengtheningFunctions = [
-  'encode',
-  'quote_ident',
-  'regexp_replace',
-  'regexp_count',
-  'regexp_instr',
-  'regexp_substr',
+  ...['encode', 'quote_ident', 'to_json', 'json_build_array', 'json_build_object', 'convert_to'],
+  ...['concat', 'textanycat', 'anytextcat', 'hstore', 'unaccent'],
+];
+/** Functions that join values, so that one of them has all parts. */
+const joiningFunctions = [
+  ...['concat', 'textcat', 'textanycat', 'anytextcat', 'byteacat', 'bitcat', 'overlay', 'hs_concat'],
+  ...[
+    'array_cat',
+    'array_append',
+    'array_prepend',
+    'jsonb_concat',
+    'jsonb_build_array',
+    'jsonb_build_object',
+  ],
+  ...['json_build_array', 'json_build_object', 'tsvector_concat'],
 ];
 
 /** SQL for the bytes of all constants in the tree. */
@@ -84,12 +97,18 @@ const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${short
 
 /** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
 export const copiesIn = (tree: string) => `
-  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'),
-    pg_catalog.regexp_count(${tree}, '${rowValues}')::int8
-    * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
-    + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(lengtheningFunctions)})
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE CASE WHEN ${tree} ~ '\\{COERCEVIAIO ' OR ${callsOneOf(tree, lengtheningFunctions)} THEN ${timesLonger} ELSE 1 END * (
+    least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${timesOfColumns(tree)}
+      * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
+    + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
     + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + (pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ')
-      + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN pg_catalog.regexp_count(${tree}, '${rowValues}') ELSE 0 END) / ${callsOfCopy}.0 END`;
+      + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN ${timesOfColumns(tree)} ELSE 0 END) / ${callsOfCopy}.0 END`;
+
+/** SQL for how often the expression has a value of the row. */
+const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${rowValues}')::int8`;
+
+/** How many times as long the values become that two functions or casts lengthen, one after the other, as a definition may do (expressions/refuse-costly.ts). */
+export const timesLonger = 4;
 
 /** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */
 export const callsOfCopy = 4;
@@ -98,19 +117,20 @@ export const callsOfCopy = 4;
 export const comparesElements = (tree: string) =>
   `(${tree} ~ '\\{SCALARARRAYOPEXPR ' AND ${callsOneOf(tree, slowComparisons)})`;
 
-const slowComparisons = ['bpchar', 'text_', 'jsonb_'].flatMap((type) =>
+const slowComparisons = ['bpchar', 'text_', 'jsonb_', 'citext_'].flatMap((type) =>
   ['eq', 'ne', 'lt', 'le', 'gt', 'ge'].map((name) => type + name),
 );
 
 /**
  * Returns SQL for how many copies of a value take as long as the searches in the expression, which PostgreSQL does not interrupt: it tries each byte of a
- * pattern at each byte of the text. All constants count, because the tree does not say simply which of them are patterns.
+ * pattern at each byte of the text. All constants count, because the tree does not say simply which of them are patterns. The text may be one that the
+ * expression has joined of all its columns.
  *
  * @param tree SQL of the text of a `pg_node_tree` with such a search
  */
 export const searchesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
-    ${constantBytes(tree)} END / ${patternBytesOfCopy}`;
+    ${constantBytes(tree)} * CASE WHEN ${callsOneOf(tree, joiningFunctions)} THEN greatest(1, ${timesOfColumns(tree)}) ELSE 1 END END / ${patternBytesOfCopy}`;
 
 /** PostgreSQL compares a text with so many bytes of a pattern in about 10 ns for each byte of the text: a row with 140 MB of copies takes about two seconds. */
 export const patternBytesOfCopy = 3;

@@ -254,6 +254,27 @@ const costly: [
     500_000,
   ],
   [
+    'searches in a joined text',
+    checks(...words(12).map((word) => `concat(${Array(60).fill('a')}) not like '%${long}${word}%'`)),
+    'text',
+    (length) => 'x'.repeat(length),
+    20_000,
+  ],
+  [
+    'texts of JSON',
+    checks(...Array(6).fill(`length(concat(${Array(10).fill('to_json(a)')})) > 0`)),
+    'text',
+    (length) => '"'.repeat(length),
+    1_000_000,
+  ],
+  [
+    'elements of names',
+    checks(...Array(20).fill("array_cat(a, '{y}') is not null")),
+    'name[]',
+    (length) => Array(length).fill('y'),
+    600_000,
+  ],
+  [
     'the greatest value',
     checks(...Array(20).fill(`greatest(${Array(48).fill('a')}) is not null`)),
     'jsonb',
@@ -296,6 +317,52 @@ suite('a value is refused that is too long for what its expressions do with it',
         JSON.stringify(loaded.body),
       );
     });
+});
+
+test('the checks of a domain count in a row type, and in an array of it', async () => {
+  await service.rows(
+    `CREATE DOMAIN searched_text AS text CHECK (${searches(20, 'VALUE')}); CREATE TABLE parts (a searched_text)`,
+  );
+  const table = {
+    columns: Object.entries({ a: 'public.parts', b: 'public.parts[]' }).map(([name, type]) => ({ name, type })),
+  };
+  const created = await service.post('/table/searched', { table });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const load = (value: object) =>
+    service.post('/table/searched/upload/json?if_exists=append', { data: [value] });
+  const part = (length: number) => `(${'x'.repeat(length)})`;
+  for (const value of [{ a: part(500_000) }, { b: [part(500_000)] }]) {
+    const { errors } = assertProblem(await load(value), 422, 'invalid-data');
+    assert.equal(errors[0]?.code, 'too-complex', JSON.stringify(value).slice(0, 9));
+  }
+  assert.equal((await load({ a: part(1000), b: [part(1000)] })).status, 200);
+  await service.rows('DROP TABLE searched, parts');
+});
+
+test('a default and a generated value count in the searches of other expressions', async () => {
+  const text = 'y'.repeat(16_000);
+  const search = (name: string) =>
+    checks(...words(12).map((word) => `concat(${Array(60).fill(name)}) not like '%${long}${word}%'`));
+  const columns = [{ name: 'n', type: 'int' }];
+  const load = () => service.post('/table/searched/upload/json?if_exists=append', { data: [{ n: 7 }] });
+  for (const column of [
+    { name: 't', type: 'text', default: text },
+    { name: 't', type: 'text', generated: `n || '${text}'` },
+  ]) {
+    const table = { columns: [...columns, column], ...search('t') };
+    assert.equal((await service.post('/table/searched', { table })).status, 201);
+    assertProblem(await load(), 413, 'limit-exceeded');
+    await service.rows('DROP TABLE searched');
+    const plain = { columns: [...columns, column] };
+    assert.equal((await service.post('/table/searched', { table: plain })).status, 201);
+    assert.equal((await load()).status, 200);
+    const altered = await service.request('PUT', '/table/searched', {
+      body: JSON.stringify({ table }),
+      headers: { 'content-type': 'application/json' },
+    });
+    assertProblem(altered, 413, 'limit-exceeded');
+    await service.rows('DROP TABLE searched');
+  }
 });
 
 test('a virtual column counts each time that an expression has it', async (t) => {

@@ -29,7 +29,7 @@ export function costOfUse(
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
-    copies > FEW_COPIES ? { ...none, unitsPerByte: UNITS_PER_BYTE + copies * UNITS_OF_COPY } : undefined,
+    costOfCopies(copies * lengthOfCopy(type)),
   ].reduce(higherCost, undefined);
 }
 
@@ -74,6 +74,9 @@ export const searchingFunctions = [
 ];
 
 const none = ownCost(0);
+const BYTEA = 17;
+const NAME = 19;
+const JSON_TEXT = 114;
 const JSONB = 3802;
 const ARRAY_OF_JSONB = 3807;
 /** So few copies need no limit. */
@@ -89,6 +92,19 @@ const TEXT_TIME = 0.04;
 const MOST_BYTES_OF_LIST = 256 * 1024;
 /** A text has a trigram for each byte. In the worst order they take PostgreSQL half a minute. */
 const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
+
+function costOfCopies(copies: number): ReadingCost | undefined {
+  return copies > FEW_COPIES ? { ...none, unitsPerByte: UNITS_PER_BYTE + copies * UNITS_OF_COPY } : undefined;
+}
+
+/** Returns how many times as long as its text a value of the type may be in memory: an element `name` of one letter has 64 bytes, and one of `numeric[]` 12. */
+function lengthOfCopy(type: ColumnType): number {
+  const { oid, kind, category, element } = type.base ?? type;
+  if (kind === 'array') return (element!.base ?? element!).oid === NAME ? 32 : 6;
+  if (kind === 'other') return 32;
+  // Numbers of jsonb are long, but a document rarely has nothing else.
+  return oid === JSONB ? 3 : category === 'S' || oid === JSON_TEXT || oid === BYTEA ? 1 : 6;
+}
 
 /** The parts are made for each copy, and when a value of the type `jsonb` is read. */
 function costOfJson(type: ColumnType, copies: number): ReadingCost {

@@ -12,7 +12,7 @@ import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
 export interface ReadingCost extends SortCost {
-  /** How many units of memory PostgreSQL needs for each comma. A unit is 100 bytes. */
+  /** How many units of memory PostgreSQL needs for each comma. A unit is 100 bytes (`BYTES_OF_UNIT`). */
   partUnits: number;
   /** The units for each opening brace. */
   objectUnits: number;
@@ -36,6 +36,7 @@ export interface ReadingCost extends SortCost {
   isJson: boolean;
 }
 
+export const BYTES_OF_UNIT = 100;
 /** The maximum number of units that the values of a row may cost: 450 MB. PostgreSQL frees the memory after each row. */
 export const MOST_UNITS = 4_500_000;
 /** PostgreSQL needs up to seven bytes for a byte of most types: the text, the value, and the row with copies of them. */

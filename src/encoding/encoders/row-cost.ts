@@ -1,7 +1,8 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
 import { BYTES, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { longestNumber } from '../../core/cells/number-lengths.ts';
-import type { ColumnType } from '../columns/load-column.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
+import type { ColumnType, LoadColumn } from '../columns/load-column.ts';
 import * as reading from '../columns/reading-cost.ts';
 import { ZoneNames } from '../columns/zone-names.ts';
 import { ARRAY, codeOfOid, NUMERIC as NUMERIC_CODE } from './type-codes.ts';
@@ -60,6 +61,25 @@ const JSONB = 3802;
 /** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
 const jsonbArrayText = reading.ownCost(3807);
 
+/**
+ * Returns what the defaults and the generated values of each row cost because of the expressions that read them, whatever is sent.
+ *
+ * @throws AppError `limit-exceeded` if it is too much for any row
+ */
+export function ownUnitsOf(columns: readonly LoadColumn[]): number {
+  let units = 0;
+  for (const { type, defaultBytes = 0 } of columns) units += defaultBytes * (type.keyCost?.unitsPerByte ?? 0);
+  if (units <= reading.MOST_UNITS) return units;
+  const what =
+    'What PostgreSQL needs for the expressions that read the defaults and generated values of a row';
+  throw limitExceeded(
+    what,
+    reading.MOST_UNITS * reading.BYTES_OF_UNIT,
+    'bytes',
+    'Use shorter ones, or fewer expressions.',
+  );
+}
+
 /** The fields of an encoder that decide what the values of its column cost. */
 interface CostOfColumn {
   readonly code: number;
@@ -78,6 +98,7 @@ export class RowCost {
   addedDigits = 0;
   readonly #mostUnits: number;
   readonly #ownDigits: number;
+  readonly #ownUnits: number;
   #copiedDigits = 0;
   #units = 0;
   #digits = 0;
@@ -87,9 +108,11 @@ export class RowCost {
   /**
    * @param maxRowBytes a row of up to this length is loaded if its types have no special cost
    * @param ownDigits the digits that the expressions make in each row whatever its values are
+   * @param ownUnits see `ownUnitsOf`
    */
-  constructor(maxRowBytes: number, ownDigits = 0) {
+  constructor(maxRowBytes: number, ownDigits = 0, ownUnits = 0) {
     this.#ownDigits = ownDigits;
+    this.#ownUnits = ownUnits;
     this.#mostUnits = Math.max(reading.MOST_UNITS, maxRowBytes * reading.UNITS_PER_BYTE);
   }
 
@@ -102,7 +125,7 @@ export class RowCost {
     this.storedBytes = 0;
     this.addedDigits = 0;
     this.#copiedDigits = this.#ownDigits;
-    this.#units = 0;
+    this.#units = this.#ownUnits;
     this.#digits = 0;
     this.#freeBytes = 0;
   }

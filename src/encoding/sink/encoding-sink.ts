@@ -24,7 +24,7 @@ import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
 import { losses } from '../encoders/losses.ts';
 import { encodePlain } from '../encoders/plain-values.ts';
-import { LONG_VALUE_BYTES, RowCost } from '../encoders/row-cost.ts';
+import { LONG_VALUE_BYTES, ownUnitsOf, RowCost } from '../encoders/row-cost.ts';
 import * as codes from '../encoders/type-codes.ts';
 import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
 import { groupedByPoint } from '../infer/inferred-columns.ts';
@@ -201,7 +201,8 @@ export class EncodingSink implements CellSink {
     this.#surplusCopies = Math.max(0, mostCopies - options.writtenLimits.maxUnpackRatio);
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
-    this.#cost = new RowCost(options.maxRowBytes, ownDigitsOf(targets));
+    const ownUnits = ownUnitsOf(targets.map(({ column }) => column));
+    this.#cost = new RowCost(options.maxRowBytes, ownDigitsOf(targets), ownUnits);
     // If types are inferred, the inference itself warns of such points.
     const mayWarn = options.typesAreInferred !== true;
     this.#points = new GroupedPoints(targets.map((target) => mayWarn && valueFor(target) === NUMBER_VALUE));

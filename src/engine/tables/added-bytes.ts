@@ -8,6 +8,7 @@ import { longestNumber } from '../../core/cells/number-lengths.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import type { ColumnType, LoadColumn } from '../../encoding/columns/load-column.ts';
 import { MOST_COPIED_DIGITS, MOST_MADE_DIGITS } from '../../encoding/columns/reading-cost.ts';
+import { ownUnitsOf } from '../../encoding/encoders/row-cost.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { maxTreeBytes, treeBytes } from '../../postgres/expression-trees.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
@@ -89,6 +90,7 @@ interface NumberColumn {
  *
  * @param oldNames the names before the changes, by the new ones; new columns are missing
  * @param withEffects the columns whose defaults must not be evaluated besides those of the rows (`readDefaultsWithEffects`)
+ * @throws AppError `limit-exceeded` (`ownUnitsOf`)
  */
 export function addedValues(
   before: LoadColumn[],
@@ -110,6 +112,7 @@ export function addedValues(
     const stored = Math.max(0, storedDigits - (old.type.storedDigits ?? 0));
     numbers.push({ name: old.name, type: old.type, copies: digitCopies, stored });
   }
+  ownUnitsOf(after);
   const ownDigits = after.reduce((sum, column) => sum + (column.ownDigits ?? 0), 0);
   const madeDigits = after[0]?.madeDigits ?? 0;
   const computed = computedOf(before, after, oldNames, prepared, withEffects);

@@ -13,7 +13,12 @@ import {
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../../postgres/callers-statement.ts';
-import { callsOfCopy, mostCopies, patternBytesOfCopy } from '../../../postgres/expression-trees.ts';
+import {
+  callsOfCopy,
+  mostCopies,
+  patternBytesOfCopy,
+  timesLonger,
+} from '../../../postgres/expression-trees.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../../postgres/named-objects.ts';
 import { runAndUndo, runWithSavepoint } from '../../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../../postgres/search-path.ts';
@@ -265,12 +270,18 @@ const makesJson = /json|\|\|\)|-\)/;
 function copiesOf(sql: string): number {
   const calls = sql.split('(').length - 1;
   const casts = sql.split(')::').length - 1;
-  const made = Math.min(mostCopies + casts, calls * (sql.match(/"[^"]+"/g)?.length ?? 0));
+  const columns = sql.match(/"[^"]+"/g)?.length ?? 0;
+  const made =
+    Math.min(mostCopies + casts, calls * columns) * (casts > 0 || lengthens.test(sql) ? timesLonger : 1);
   const copies = made + calls / callsOfCopy;
   if (!searches.test(sql)) return copies;
-  return copies + (sql.match(/'[^']*'/g) ?? []).join('').length / patternBytesOfCopy;
+  const searched = (sql.match(/'[^']*'/g) ?? []).join('').length / patternBytesOfCopy;
+  return copies + searched * (joins.test(sql) ? Math.max(1, columns) : 1);
 }
 
+/** SQL that may make a value several times as long, and SQL that joins values (copiesIn in postgres/expression-trees.ts). */
+const lengthens = /concat|json|encode|quote|convert|hstore|unaccent|to_array|\|\|/i;
+const joins = /concat|cat\(|append|build|overlay|\|\|/i;
 /** SQL that may search a value for a literal (searchesIn in postgres/expression-trees.ts). */
 const searches =
   /~~|like|strpos|position|split_part|string_to_array|array_remove|replace|translate|trim|[@<?&][@><|&]|<->|\.-/i;

@@ -113,11 +113,22 @@ function toLoadColumn(
     : { ...column, type, default: 'constant', constant, defaultBytes };
 }
 
-/** Returns how many copies take as long as the checks of the type, if it is a domain, of its elements and of all base types. */
-function copiesOfChecks(types: Map<string, TypeFacts>, oid: number, typmod: number): number {
-  const { kind, checkCopies, base, baseTypmod, element } = factsOf(types, oid, typmod);
-  if (kind === 'domain') return (checkCopies ?? 0) + copiesOfChecks(types, base, baseTypmod);
-  return kind === 'array' ? copiesOfChecks(types, element, typmod) : 0;
+/** Returns how many copies take as long as the checks of the type, if it is a domain, and of its base type, its elements or its fields. */
+function copiesOfChecks(
+  types: Map<string, TypeFacts>,
+  oid: number,
+  typmod: number,
+  known = new Map<TypeFacts, number>(),
+): number {
+  const facts = factsOf(types, oid, typmod);
+  const before = known.get(facts);
+  if (before !== undefined) return before;
+  let most = 0;
+  for (const part of facts.parts ?? [])
+    most = Math.max(most, copiesOfChecks(types, part.oid, part.typmod, known));
+  const copies = (facts.checkCopies ?? 0) + most;
+  known.set(facts, copies);
+  return copies;
 }
 
 /** PostgreSQL writes all digits of a number in an expression. The trees of long documents have many bytes, and load-facts.ts counts their digits apart. */
