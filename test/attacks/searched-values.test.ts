@@ -324,7 +324,10 @@ test('the checks of a domain count in a row type, and in an array of it', async 
     `CREATE DOMAIN searched_text AS text CHECK (${searches(20, 'VALUE')}); CREATE TABLE parts (a searched_text)`,
   );
   const table = {
-    columns: Object.entries({ a: 'public.parts', b: 'public.parts[]' }).map(([name, type]) => ({ name, type })),
+    columns: Object.entries({ a: 'public.parts', b: 'public.parts[]' }).map(([name, type]) => ({
+      name,
+      type,
+    })),
   };
   const created = await service.post('/table/searched', { table });
   assert.equal(created.status, 201, JSON.stringify(created.body));
