@@ -69,10 +69,20 @@ const shortTypes = `${fixedTypes}|1700`;
 const workingFunctions = ['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
 /** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. */
 const dividingFunctions = ['string_to_array', 'akeys', 'avals'];
-/** Functions whose values are up to several times as long as the text or the value: they escape characters, and write two digits for each byte. */
-const lengtheningFunctions = [
-  ...['encode', 'quote_ident', 'to_json', 'json_build_array', 'json_build_object', 'convert_to'],
-  ...['concat', 'textanycat', 'anytextcat', 'hstore', 'unaccent'],
+/** Functions whose values may be twice as long: they write two digits for each byte, or escape characters. */
+const doublingFunctions = [
+  'concat',
+  'textanycat',
+  'anytextcat',
+  'quote_ident',
+  'convert_to',
+  'hstore',
+  'unaccent',
+];
+/** Functions that write a byte as up to six characters, or whose values are written so. */
+const escapingFunctions = [
+  ...['encode', 'to_json', 'json_build_array', 'json_build_object'],
+  ...['to_jsonb', 'jsonb_build_array', 'jsonb_build_object', 'jsonb_set'],
 ];
 /** Functions that join values, so that one of them has all parts. */
 const joiningFunctions = [
@@ -97,7 +107,7 @@ const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${short
 
 /** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
 export const copiesIn = (tree: string) => `
-  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE CASE WHEN ${tree} ~ '\\{COERCEVIAIO ' OR ${callsOneOf(tree, lengtheningFunctions)} THEN ${timesLonger} ELSE 1 END * (
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE ${lengtheningOf(tree)} * (
     least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${timesOfColumns(tree)}
       * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
     + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
@@ -107,7 +117,12 @@ export const copiesIn = (tree: string) => `
 /** SQL for how often the expression has a value of the row. */
 const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${rowValues}')::int8`;
 
-/** How many times as long the values become that two functions or casts lengthen, one after the other, as a definition may do (expressions/refuse-costly.ts). */
+/** SQL for how many times as long the values of the expression may become. Two steps of a definition may follow each other (expressions/refuse-costly.ts). */
+const lengtheningOf = (
+  tree: string,
+) => `CASE WHEN ${callsOneOf(tree, escapingFunctions)} THEN ${2 * timesLonger}
+    WHEN ${tree} ~ '\\{COERCEVIAIO ' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END`;
+
 export const timesLonger = 4;
 
 /** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */

@@ -271,16 +271,20 @@ function copiesOf(sql: string): number {
   const calls = sql.split('(').length - 1;
   const casts = sql.split(')::').length - 1;
   const columns = sql.match(/"[^"]+"/g)?.length ?? 0;
-  const made =
-    Math.min(mostCopies + casts, calls * columns) * (casts > 0 || lengthens.test(sql) ? timesLonger : 1);
+  const made = Math.min(mostCopies + casts, calls * columns) * timesOf(sql, casts);
   const copies = made + calls / callsOfCopy;
   if (!searches.test(sql)) return copies;
   const searched = (sql.match(/'[^']*'/g) ?? []).join('').length / patternBytesOfCopy;
   return copies + searched * (joins.test(sql) ? Math.max(1, columns) : 1);
 }
 
-/** SQL that may make a value several times as long, and SQL that joins values (copiesIn in postgres/expression-trees.ts). */
-const lengthens = /concat|json|encode|quote|convert|hstore|unaccent|to_array|\|\|/i;
+/** Estimates how many times as long the values may become (lengtheningOf in postgres/expression-trees.ts). */
+function timesOf(sql: string, casts: number): number {
+  if (/json|encode|to_array/i.test(sql)) return 2 * timesLonger;
+  return casts > 0 || /concat|quote|convert|hstore|unaccent|\|\|/i.test(sql) ? timesLonger : 1;
+}
+
+/** SQL that joins values. */
 const joins = /concat|cat\(|append|build|overlay|\|\|/i;
 /** SQL that may search a value for a literal (searchesIn in postgres/expression-trees.ts). */
 const searches =

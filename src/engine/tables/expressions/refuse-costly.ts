@@ -16,12 +16,12 @@ import {
   valueKindOf,
 } from './expression-types.ts';
 
-/** How often functions, operators and casts that may make a value several times as long may follow each other. */
-const maxTimesLengthened = 2;
+/** How many steps that may double a value may follow each other. The copies of such values count more (`timesLonger` in postgres/expression-trees.ts). */
+const maxDoublings = 2;
 
 /** @throws RefusedExpression */
 export function refuseCostly(node: ExpressionNode, names: ExpressionNames): void {
-  if (countLengthened(node, names, new Map()) > maxTimesLengthened)
+  if (countDoublings(node, names, new Map()) > maxDoublings)
     throw new RefusedExpression('lengthens a value several times, one after the other');
   visitExpression(node, (part) => {
     if (part.kind === 'cast') refuseCast(part, names);
@@ -36,11 +36,11 @@ export function refuseCostly(node: ExpressionNode, names: ExpressionNames): void
 }
 
 /**
- * Returns how many parts of the expression that may lengthen a value follow each other.
+ * Returns how often a value may double up to this one.
  *
  * @param counts receives the number up to each node. Several may share one
  */
-function countLengthened(
+function countDoublings(
   node: ExpressionNode,
   names: ExpressionNames,
   counts: Map<ExpressionNode, number>,
@@ -49,39 +49,55 @@ function countLengthened(
   if (before !== undefined) return before;
   let most = 0;
   for (const part of partsOf(node))
-    most = Math.max(most, countLengthened(part, names, counts) + Number(isLengthened(part, node, names)));
-  const count = most <= maxTimesLengthened && valueKindOf(node, names).isShort ? 0 : most;
+    most = Math.max(most, countDoublings(part, names, counts) + doublingsOf(part, node, names));
+  const count = most <= maxDoublings && valueKindOf(node, names).isShort ? 0 : most;
   counts.set(node, count);
   return count;
 }
 
 /**
- * Returns whether the value `node` may have several times the length of its part. A text may double at each of these places: `encode` and a cast of `bytea` write
- * two digits for each byte, and texts of JSON, arrays and `hstore` have escapes.
+ * Returns how often the value `node` doubles its part, at most: a cast of `bytea` writes two digits for each byte, and texts of arrays, JSON and `hstore`
+ * have escapes. An escape of JSON or of `encode` has up to six characters, which counts as two doublings: a third one would not escape it again.
  */
-function isLengthened(part: ExpressionNode, node: ExpressionNode, names: ExpressionNames): boolean {
+function doublingsOf(part: ExpressionNode, node: ExpressionNode, names: ExpressionNames): number {
   const { kind, isShort } = valueKindOf(part, names);
-  if (isShort) return false;
+  if (isShort) return 0;
+  const asText = kind === 'text' || isJson(part) ? 0 : mentions(part, makesStrings) ? 2 : 1;
   switch (node.kind) {
     case 'cast': {
       const type = typeIdOf(part, names);
-      return kind !== 'text' && (type === undefined || type !== typeIdOf(node, names));
+      return type !== undefined && type === typeIdOf(node, names) ? 0 : asText;
     }
     case 'call': {
       const { name } = node.name;
-      if (node.from !== 'pg_catalog') return true;
-      if (name === 'concat') return kind !== 'text';
-      return /^(encode|quote_ident|to_json|json_build_.*|jsonb?_extract_path_text)$/.test(name);
+      if (node.from !== 'pg_catalog') return 1;
+      if (name === 'concat') return asText;
+      if (isJson(node)) return isJson(part) ? 0 : 2;
+      if (name === 'encode') return isEscape(node.arguments[1]) ? 2 : 1;
+      return name === 'quote_ident' ? 1 : /_path_text$/.test(name) ? asText : 0;
     }
-    case 'operator': {
-      if (node.name !== '||') return node.name === '->>' || node.name === '#>>';
+    case 'operator':
+      if (node.name === '->>' || node.name === '#>>') return asText;
       // What is joined with a text becomes a text.
-      return kind !== 'text' && partsOf(node).some((operand) => valueKindOf(operand, names).kind !== 'other');
-    }
+      return node.name === '||' &&
+        partsOf(node).some((operand) => valueKindOf(operand, names).kind !== 'other')
+        ? asText
+        : 0;
     default:
-      return false;
+      return 0;
   }
 }
+
+/** Returns whether the value is a text of JSON, which is not escaped again within another one. */
+const isJson = (node: ExpressionNode): boolean =>
+  node.kind === 'call' && /^(to_json|json_build_(object|array))$/.test(node.name.name);
+
+/** Returns whether texts become strings of `jsonb`, which are escaped only when they are written. */
+const makesStrings = (node: ExpressionNode): boolean =>
+  node.kind === 'call' && /^(to_jsonb|jsonb_build_(object|array)|jsonb_set)$/.test(node.name.name);
+
+const isEscape = (format: ExpressionNode | undefined): boolean =>
+  format?.kind !== 'text' || format.text.toLowerCase() === 'escape';
 
 type CastNode = Extract<ExpressionNode, { kind: 'cast' }>;
 
