@@ -119,6 +119,8 @@ test('expressions whose values are short, or of which one is a literal, are crea
     'length(to_jsonb(a)::text) > 1',
     "encode(sha256(convert_to(concat(a, n::text), 'UTF8')), 'hex') <> 'x'",
     "encode(sha256(convert_to(json_build_object('a', a, 'j', to_json(l))::text, 'UTF8')), 'hex') <> 'x'",
+    // The pattern of addresses in HTML.
+    "a ~ '^[a-zA-Z0-9.!#$%&''*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$'",
     'greatest(n, m, 1) > 0',
     "l[1] = 'a' and j['a'] is not null",
     "a like '%@%.%' and b not ilike '%x%'",

@@ -14,9 +14,13 @@ const MOST_REPETITIONS = 255;
 
 /** Returns whether a regular expression needs much memory or time. */
 export function isCostlyExpression(pattern: string): boolean {
-  const bytes = Buffer.from(pattern);
+  // Only the expanded syntax has comments. In another one, `#` is a character like others.
+  const bytes = Buffer.from(expandedSyntax.test(pattern) ? pattern : pattern.replaceAll('#', '-'));
   return isCostlyPattern(bytes, 0, bytes.length, true);
 }
+
+/** An option such as `(?x)`, which can be at the beginning only. */
+const expandedSyntax = /^(\*{3}:)?\(\?[a-z]*x/;
 
 /** @param isPattern the text itself is a regular expression, without a keyword before it */
 export function isCostlyPattern(bytes: Buffer, start: number, end: number, isPattern = false): boolean {
