@@ -121,8 +121,10 @@ const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${ro
 const lengtheningOf = (
   tree: string,
 ) => `CASE WHEN ${callsOneOf(tree, escapingFunctions)} THEN ${2 * timesLonger}
-    WHEN ${tree} ~ '\\{COERCEVIAIO ' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END`;
+    WHEN ${tree} ~ '${longTexts}' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END`;
 
+/** A pattern for casts through a text whose value may be long. Only they have the members in this order. */
+const longTexts = `:resulttype (?!(${shortTypes}) )\\d+ :resultcollid \\d+ :coerceformat `;
 export const timesLonger = 4;
 
 /** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */

@@ -36,6 +36,7 @@ const columns = Object.entries({
   t: 'tsquery',
   v: 'tsvector',
   u: 'uuid',
+  ds: 'date[]',
   w: 'uuid',
 }).map(([name, type]) => ({ name, type }));
 
@@ -119,6 +120,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     'length(to_jsonb(a)::text) > 1',
     "encode(sha256(convert_to(concat(a, n::text), 'UTF8')), 'hex') <> 'x'",
     "encode(sha256(convert_to(json_build_object('a', a, 'j', to_json(l))::text, 'UTF8')), 'hex') <> 'x'",
+    'n >= all(i) and d > any(ds)',
     // The pattern of addresses in HTML.
     "a ~ '^[a-zA-Z0-9.!#$%&''*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$'",
     'greatest(n, m, 1) > 0',
@@ -149,6 +151,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     k: { y: 1 },
     l: ['a'],
     i: [0, 1],
+    ds: ['2026-01-01'],
   };
   const loaded = await service.post('/table/searched/upload/json?if_exists=append', { data: [row] });
   assert.equal(loaded.status, 200, JSON.stringify(loaded.body));

@@ -11,6 +11,7 @@ import {
   dependsOnRow,
   type ExpressionNames,
   mentions,
+  operatorOfExtension,
   RefusedExpression,
   typeIdOf,
   valueKindOf,
@@ -106,9 +107,8 @@ function refuseCast(node: CastNode, names: ExpressionNames): void {
   if (!dependsOnRow(node.argument)) return;
   if (type.kind === 'd')
     throw new RefusedExpression(`cannot check a value of each row as the domain ${type.display}`);
-  const isPadded =
-    type.baseOid === ARRAY_OF_NAME || (node.type.modifiers !== '' && paddedArrays.includes(type.baseOid));
-  if (isPadded)
+  const isPadded = paddedArrays.includes(type.baseOid) && paddingOf(node.type.modifiers) > mostPadding;
+  if (isPadded || type.baseOid === ARRAY_OF_NAME)
     throw new RefusedExpression(`cannot lengthen each element of an array of the row to ${type.display}`);
   if (readsSlowly(type, node.argument, names))
     throw new RefusedExpression(`cannot read the text of each row as ${type.display}`);
@@ -117,6 +117,12 @@ function refuseCast(node: CastNode, names: ExpressionNames): void {
 /** Arrays of `name`, whose elements have 64 bytes, and of char(n), bit(n) and numeric(p,s) (pg_type.dat). */
 const ARRAY_OF_NAME = 1003;
 const paddedArrays = [1014, 1561, 1231];
+const mostPadding = 20;
+
+/** Returns the length in `(10)`, or the scale in `(10,2)`. The precision of numeric(p) pads nothing, but is rarely so long. */
+function paddingOf(modifiers: string): number {
+  return Math.max(0, ...(modifiers.match(/\d+(?=\))/) ?? []).map(Number));
+}
 
 function refuseOperator(node: OperatorNode, left: ExpressionNode, names: ExpressionNames): void {
   const { name, right, of } = node;
@@ -162,13 +168,14 @@ function refuseTwoLong(
  * Refuses to compare a long value of the row with each element of an array of the row, if each comparison reads the whole value: `=` and `<>` compare the
  * lengths first, except those of `bpchar`, which ignore trailing spaces, and of extensions: citext converts both texts.
  */
-function refuseElements({ name, right }: OperatorNode, left: ExpressionNode, names: ExpressionNames): void {
-  if (!dependsOnRow(left) || !dependsOnRow(right)) return;
-  const isReadWhole = (part: ExpressionNode): boolean => {
-    const type = typeIdOf(part, names);
-    return type === BPCHAR || type === ARRAY_OF_BPCHAR || (type !== undefined && type >= firstOwnOid);
-  };
-  if (mentions(left, isReadWhole) || mentions(right, isReadWhole) || (name !== '=' && name !== '<>'))
+function refuseElements(node: OperatorNode, left: ExpressionNode, names: ExpressionNames): void {
+  const { name, right } = node;
+  if (!dependsOnRow(left) || !dependsOnRow(right) || valueKindOf(left, names).isShort) return;
+  const isPadded = typeIdOf(left, names) === BPCHAR || typeIdOf(right, names) === ARRAY_OF_BPCHAR;
+  const isOfExtension =
+    operatorOfExtension(node, names) !== undefined ||
+    mentions(left, (part) => categoryOf(part, names) === 'A' && typeIdOf(part, names)! >= firstOwnOid);
+  if (isPadded || isOfExtension || (name !== '=' && name !== '<>'))
     throw new RefusedExpression(comparesElements);
 }
 
