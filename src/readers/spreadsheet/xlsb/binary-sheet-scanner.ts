@@ -127,6 +127,7 @@ export class BinarySheetScanner {
         break;
       case types.BEGIN_SHEET_DATA:
         if (!this.#sawSheet) this.#records.fail('no worksheet');
+        if (this.#inData) this.#records.fail('a second list of cells');
         this.#inData = true;
         break;
       default:

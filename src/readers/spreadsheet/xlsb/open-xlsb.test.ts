@@ -280,6 +280,13 @@ test('sizes that a part states are not trusted', async () => {
     [sheet(text(0, 'é'.repeat(50_001))), 'limit-exceeded', /100,000 bytes/],
     [{ rows: [], wholeSheet: record(130) }, 'invalid-file', /no worksheet/],
     [{ rows: [], wholeSheet: Buffer.alloc(0) }, 'invalid-file', /no end of the sheet/],
+    [sheet(record(145), text(0, 'x')), 'invalid-file', /a second list of cells/],
+    [sheet(text(0, 'x'), record(146), record(145), text(1, 'y')), 'invalid-file', /a second list of cells/],
+    [
+      sheet(text(0, 'x'), record(146), record(177), record(178), record(145)),
+      'invalid-file',
+      /a second list of cells/,
+    ],
     [{ rows: [], parts: { 'xl/sharedStrings.bin': record(159) } }, 'invalid-file', /too early/],
     [{ rows: [], parts: { 'xl/workbook.bin': record(1) } }, 'unsupported-file', /another kind/],
   ];

@@ -108,13 +108,17 @@ class BinaryStringsReader {
   }
 }
 
+/**
+ * Finds the merged areas in the records that follow the cells, and refuses a second list of cells there, as for .xlsx. Spreadsheet
+ * programs would not show it.
+ */
 class BinaryMergesReader implements MergesReader {
   readonly areas = new MergedAreas();
   readonly #records: BinaryRecords;
   #isDone = false;
 
   constructor(partName: string) {
-    const wanted = [types.MERGED_AREA, types.END_MERGED_AREAS, types.END_SHEET];
+    const wanted = [types.MERGED_AREA, types.BEGIN_SHEET_DATA, types.END_SHEET];
     this.#records = new BinaryRecords(partName, wanted, { maxCellBytes: maxSmallTextBytes });
   }
 
@@ -125,7 +129,8 @@ class BinaryMergesReader implements MergesReader {
     for (;;) {
       const type = records.next();
       if (type === NEED_MORE) return;
-      if (type !== types.MERGED_AREA) {
+      if (type === types.BEGIN_SHEET_DATA) records.fail('a second list of cells');
+      if (type === types.END_SHEET) {
         this.#isDone = true;
         return;
       }

@@ -27,7 +27,6 @@ export const END_SHEET = 130;
 export const BEGIN_SHEET_DATA = 145;
 export const END_SHEET_DATA = 146;
 export const MERGED_AREA = 176;
-export const END_MERGED_AREAS = 178;
 
 export const BEGIN_BOOK = 131;
 export const WORKBOOK_PROPERTIES = 153;
