@@ -7,6 +7,7 @@ export type ParquetFault =
   | 'unknown-codec'
   | 'unknown-encoding'
   | 'page-too-large'
+  | 'no-columns'
   | 'too-many-columns'
   | 'value-too-long'
   | 'variant';

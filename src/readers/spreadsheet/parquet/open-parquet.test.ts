@@ -92,3 +92,12 @@ test('a file with too many columns is refused, and its list of columns does not 
   });
   assertShortSteps(steps);
 });
+
+test('a file without columns is refused at once, however many rows it states', async () => {
+  for (const rows of [0, 500_000_000]) {
+    await assert.rejects(countRows(wideParquet(0, 0, rows), { maxWaitMs: 5000 }), {
+      code: 'invalid-file',
+      detail: 'The Parquet file has no columns. Write it again with at least one column.',
+    });
+  }
+});

@@ -196,6 +196,11 @@ function errorOfFault(
       );
     case 'page-too-large':
       return limitExceeded('A page of the Parquet file is too large', 256 * mebibyte, 'bytes', remedy);
+    case 'no-columns':
+      return new AppError(
+        'invalid-file',
+        'The Parquet file has no columns. Write it again with at least one column.',
+      );
     case 'too-many-columns':
       return limitExceeded('The file has too many columns', maxColumns, { setting: 'MAX_COLUMNS' });
     case 'value-too-long':

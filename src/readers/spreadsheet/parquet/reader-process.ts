@@ -19,6 +19,8 @@ function run([size, what, maxCellBytes, maxColumns]: string[]): void {
   writeFrame(STARTED, '');
   try {
     const file = readFooter(Number(size));
+    // Without columns nothing would end the loop over the rows, whose number the file only states.
+    if (file.schema.columns.length === 0) throw new Fault('no-columns');
     // The service parses the list of columns in one step, so the list and its names must be short.
     if (file.schema.columns.length > Number(maxColumns)) throw new Fault('too-many-columns');
     if (what === 'columns') writeFrame(records.COLUMNS, JSON.stringify(columnsOf(file)));
