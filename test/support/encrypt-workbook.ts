@@ -42,12 +42,14 @@ const salt = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
  * Encrypts a file with Agile encryption (AES-256-CBC, SHA-512), as Excel 2013 and later do.
  *
  * @param statedSpinCount the number of rounds that the file states
+ * @param describe returns what the file has instead of this description of the encryption
  */
 export function encryptAgile(
   file: Buffer,
   password: string,
   spinCount = 1000,
   statedSpinCount = spinCount,
+  describe = (xml: string): string => xml,
 ): Buffer {
   let spun = sha512(salt, Buffer.from(password, 'utf16le'));
   for (let round = 0; round < spinCount; round++) spun = sha512(uint32(round), spun);
@@ -71,7 +73,7 @@ export function encryptAgile(
     segments.push(encrypt('aes-256-cbc', packageKey, vector, padded(file.subarray(at, at + 4096), 16)));
   }
   return compoundFile({
-    '/EncryptionInfo': Buffer.concat([Buffer.from('0400040040000000', 'hex'), Buffer.from(xml)]),
+    '/EncryptionInfo': Buffer.concat([Buffer.from('0400040040000000', 'hex'), Buffer.from(describe(xml))]),
     '/EncryptedPackage': Buffer.concat(segments),
   });
 }

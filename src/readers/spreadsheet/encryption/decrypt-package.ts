@@ -6,11 +6,11 @@
  */
 
 import { createDecipheriv, hash } from 'node:crypto';
-import { SaxesParser } from 'saxes';
+import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import { encrypted, notOpened } from '../file-errors.ts';
-import { attributeOf } from '../package/small-part.ts';
+import { attributeOf, readSmallXml } from '../package/small-part.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { passwordsToTry } from './passwords.ts';
@@ -18,8 +18,11 @@ import { passwordsToTry } from './passwords.ts';
 /** The maximum number of rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
 const maxSpinCount = 5_000_000;
 
-/** The maximum length of the description of the encryption. It usually has one or two KiB. */
-const maxInfoBytes = 64 * 1024;
+/**
+ * The maximum length of the description of the encryption. It usually has one or two KiB, and about three more for each
+ * certificate that also opens the workbook.
+ */
+const maxInfoBytes = 32 * 1024;
 
 /** The length of the field before the encrypted package, which has the size of the package. */
 const sizeBytes = 8;
@@ -54,7 +57,7 @@ export async function openEncryptedPackage(
   const streams = await findStreams(file);
   if (streams === undefined) return undefined;
   const [info, encryptedPackage] = streams;
-  const lock = readLock(await readRange(info!, 0, maxInfoBytes));
+  const lock = await readLock(await readRange(info!, 0, maxInfoBytes));
   if (lock === undefined) throw encrypted();
   const cipher = await tryPasswords(lock, passwordsToTry(password), signal);
   if (cipher === undefined) throw notOpened(password);
@@ -95,10 +98,10 @@ async function tryPasswords(
 }
 
 /** Reads how the package is encrypted. @returns undefined if the encryption is neither agile nor standard */
-function readLock(info: Buffer): PackageLock | undefined {
+async function readLock(info: Buffer): Promise<PackageLock | undefined> {
   if (info.length < 8) return undefined;
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
-  if (major === 4 && minor === 4) return readAgile(info.toString('utf8', 8));
+  if (major === 4 && minor === 4) return await readAgile(info.subarray(8));
   if (major >= 2 && major <= 4 && minor === 2) return readStandard(info);
   return undefined;
 }
@@ -127,8 +130,8 @@ const packageKeyKey = Buffer.from('146e0be7abacd0d6', 'hex');
 
 const segmentBytes = 4096;
 
-function readAgile(xml: string): PackageLock | undefined {
-  const elements = readElements(xml);
+async function readAgile(xml: Buffer): Promise<PackageLock | undefined> {
+  const elements = await readElements(xml);
   const ofPackage = elements && readAgileKey(elements.keyData);
   const ofPassword = elements && readAgileKey(elements.encryptedKey);
   if (ofPackage === undefined || ofPassword === undefined) return undefined;
@@ -197,24 +200,31 @@ interface AgileElements {
   encryptedKey: Map<string, string>;
 }
 
-function readElements(xml: string): AgileElements | undefined {
+/** Returns the attributes of the description; undefined: it is not XML, or more than a small part may be. */
+async function readElements(xml: Buffer): Promise<AgileElements | undefined> {
   const elements: AgileElements = { keyData: new Map(), encryptedKey: new Map() };
-  const parser = new SaxesParser({ xmlns: true, position: false });
-  parser.on('opentag', (tag) => {
-    if (tag.local !== 'keyData' && tag.local !== 'encryptedKey') return;
-    const attributes = elements[tag.local];
-    for (const name of agileAttributes) {
-      const value = attributeOf(tag, name);
-      if (value !== undefined) attributes.set(name, value);
-    }
-  });
+  // Some programs fill the stream up with zero bytes.
+  let end = xml.length;
+  while (xml[end - 1] === 0) end--;
   try {
-    parser.write(xml.replace(/\0+$/, '')).close();
-  } catch {
-    return undefined;
+    await readSmallXml([xml.subarray(0, end)], 'EncryptionInfo', (tag) => {
+      if (tag.local !== 'keyData' && tag.local !== 'encryptedKey') return;
+      if (tag.uri === certificateNamespace) return;
+      const attributes = elements[tag.local];
+      for (const name of agileAttributes) {
+        const value = attributeOf(tag, name);
+        if (value !== undefined) attributes.set(name, value);
+      }
+    });
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
   }
   return elements;
 }
+
+/** An `encryptedKey` of this namespace has the key for the owner of a certificate, in attributes of the same names. */
+const certificateNamespace = 'http://schemas.microsoft.com/office/2006/keyEncryptor/certificate';
 
 const agileAttributes = (
   'saltValue blockSize keyBits cipherAlgorithm cipherChaining hashAlgorithm spinCount ' +

@@ -10,6 +10,7 @@ import {
   excelsPassword,
   rc4,
 } from '../../../../test/support/encrypt-workbook.ts';
+import { assertShortSteps, measureSteps } from '../../../../test/support/event-loop.ts';
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
@@ -145,6 +146,36 @@ test('unknown encryption is refused', async () => {
       fails('unsupported-file', /encrypted with a method that the service does not read/),
     );
   }
+});
+
+test('a hostile description of the encryption takes a short turn, and is refused', async () => {
+  const names = (count: number, name: string) =>
+    Array.from({ length: count }, (_, n) => `${name}${n}=""`).join(' ');
+  const hostile = [
+    `${'\0'.repeat(65_000)}x`,
+    '<a>'.repeat(21_000),
+    '<a '.repeat(21_000),
+    `<a ${names(7000, 'a')}/>`,
+    `<a ${names(4000, 'xmlns:a')}/>`,
+    `<p:a xmlns:p="u">${'<p:a>'.repeat(250)}${'<p:a/>'.repeat(10_000)}`,
+  ];
+  for (const xml of hostile) {
+    const file = encryptAgile(workbook('xlsx', 1), excelsPassword, 10, 10, () => xml);
+    const steps = await measureSteps(async () => {
+      await assert.rejects(read(file), fails('unsupported-file', /encrypted with a method/));
+    });
+    assertShortSteps(steps);
+  }
+});
+
+test('zero bytes and further certificates in the description do not matter', async () => {
+  const plain = workbook('xlsx', 2);
+  const certificate = `<c:encryptedKey encryptedKeyValue="${'B'.repeat(344)}" X509Certificate="${'A'.repeat(3000)}"/>`;
+  const namespace = 'http://schemas.microsoft.com/office/2006/keyEncryptor/certificate';
+  const more = `<keyEncryptor xmlns:c="${namespace}">${certificate.repeat(6)}</keyEncryptor></keyEncryptors>`;
+  const change = (xml: string): string => `${xml.replace('</keyEncryptors>', more)}${'\0'.repeat(100)}`;
+  const file = encryptAgile(plain, excelsPassword, 10, 10, change);
+  assert.deepEqual(await read(file), await read(plain));
 });
 
 test('a compound file with circles of sectors or sectors outside of the file is refused', async () => {

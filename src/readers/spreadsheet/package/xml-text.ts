@@ -34,7 +34,7 @@ const escapeBytes = 7;
  * @throws AppError `invalid-file` if the bytes do not match the encoding
  */
 export async function* decodeXml(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   partName: string,
 ): AsyncGenerator<Buffer, void, undefined> {
   let head: Buffer = Buffer.alloc(0);
