@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
 import type { LocateCell } from '../../../core/cells/cell-sink.ts';
+import { partsOfAddress } from '../../../core/cells/parts-of-address.ts';
 import { problemColumn } from '../../../core/identifiers.ts';
 import type { FormatFit } from './format-fit.ts';
 import { SentCellSink } from './sent-cell-sink.ts';
@@ -122,7 +123,7 @@ export class FaultyRowSink extends SentCellSink {
     const { row, places } = this.#wanted[this.#next - 1]!;
     const rowPointer = this.#locate(row, -1, '').pointer;
     for (const { cell, pointer, column = '' } of places) {
-      const letters = /([A-Z]+)\d+$/.exec(cell ?? '')?.[1];
+      const letters = partsOfAddress(cell)?.letters;
       const found =
         letters !== undefined
           ? this.#columnOfLetters(letters)
@@ -138,7 +139,7 @@ export class FaultyRowSink extends SentCellSink {
     // All columns of a sheet are known before its rows, except for columns without a name.
     if (this.#byLetters.size < this.names.length) {
       for (const [column, name] of this.names.entries()) {
-        const found = /([A-Z]+)\d+$/.exec(this.#locate(1, column, name).cell ?? '')?.[1];
+        const found = partsOfAddress(this.#locate(1, column, name).cell)?.letters;
         this.#byLetters.set(found ?? String(column), column);
       }
     }

@@ -6,6 +6,7 @@
 import { BYTES, FALSE, NULL, TRUE } from '../../../core/cells/cell-kind.ts';
 import type { CellSink, LocateCell } from '../../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
+import { partsOfAddress } from '../../../core/cells/parts-of-address.ts';
 import { maxListedProblems, type Problem, type Warning } from '../../../core/errors.ts';
 import { headerOfValues } from '../../../encoding/infer/header-of-values.ts';
 import {
@@ -114,7 +115,7 @@ export class Preview implements CellSink {
       ),
     );
     const counts = inferred.map(({ column, name }) => {
-      const { letters } = this.#addressOf(1, column, name);
+      const letters = this.#addressOf(1, column, name)?.letters;
       const values = this.#values[column]!;
       return { name, ...(letters && { letters }), values, empty: this.#inference.rowCount - values };
     });
@@ -131,9 +132,9 @@ export class Preview implements CellSink {
     };
   }
 
-  /** Returns the letters and the digits of the address of a cell. JSON has no addresses. */
-  #addressOf(row: number, column: number, name: string): { letters?: string; digits?: string } {
-    return /(?<letters>[A-Z]+)(?<digits>\d+)$/.exec(this.#locate(row, column, name).cell ?? '')?.groups ?? {};
+  /** Returns the parts of the address of a cell. JSON has no addresses. */
+  #addressOf(row: number, column: number, name: string): ReturnType<typeof partsOfAddress> {
+    return partsOfAddress(this.#locate(row, column, name).cell);
   }
 
   column(column: number, name: string, place?: number, type?: string): void {
@@ -150,8 +151,8 @@ export class Preview implements CellSink {
     this.#row = this.#rows.length < shownRows ? [] : undefined;
     if (!this.#row) return;
     this.#rows.push(this.#row);
-    const { digits } = this.#addressOf(row, 0, '');
-    if (digits) this.#rowNumbers.push(Number(digits));
+    const address = this.#addressOf(row, 0, '');
+    if (address) this.#rowNumbers.push(Number(address.row));
   }
 
   original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {

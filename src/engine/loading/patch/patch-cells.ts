@@ -7,6 +7,7 @@ import { FALSE, NULL, NUMBER, STRING, TEXT, TRUE } from '../../../core/cells/cel
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
 import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
+import { partsOfAddress } from '../../../core/cells/parts-of-address.ts';
 import { AppError, type Problem } from '../../../core/errors.ts';
 import { looseName } from '../../../encoding/columns/column-matching.ts';
 import { shortenBytes, shortenValue } from '../../../encoding/problems/problems.ts';
@@ -231,8 +232,8 @@ class PatchSink extends ForwardingSink {
   /** Reads the letters of the columns that came since the last call. */
   #readLetters(): void {
     for (let column = this.#letters.length; column < this.#names.length; column++) {
-      const { cell = '' } = this.#input.locate(this.#row, column, this.#names[column]!);
-      const letters = /([A-Z]+)\d+$/.exec(cell)?.[1] ?? '';
+      const { cell } = this.#input.locate(this.#row, column, this.#names[column]!);
+      const letters = partsOfAddress(cell)?.letters ?? '';
       this.#letters.push(letters);
       this.#columnsByLetters.set(letters, column);
     }
