@@ -66,7 +66,7 @@ export async function findTableRange(
   const sheet =
     reference.sheet === undefined
       ? (chosen ?? chooseSheet(sheets, undefined))
-      : findSheet(sheets, reference.sheet);
+      : sheetFinder(sheets)(reference.sheet);
   if (sheet === undefined) {
     throw refuse(
       wanted,
@@ -85,8 +85,9 @@ export async function listNamedCells(
 ): Promise<{ listed: NamedCells[]; count: number }> {
   const listed: NamedCells[] = [];
   let count = 0;
+  const findSheet = sheetFinder(sheets);
   for (const [index, name] of names.list.entries()) {
-    const cells = cellsOf(name, sheets);
+    const cells = cellsOf(name, findSheet);
     if (cells !== undefined && count++ < maxListed) listed.push(describeCells(name, cells, sheets));
     const pause = index % namesPerTurn === 0 ? pauseForOthers() : undefined;
     if (pause !== undefined) await pause;
@@ -149,10 +150,10 @@ interface Cells {
 }
 
 /** Returns the cells that a name refers to; undefined if it does not refer to one range of a sheet that the workbook has. */
-function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | undefined {
+function cellsOf({ refersTo }: WorkbookName, findSheet: FindSheet): Cells | undefined {
   const reference = parseReference(refersTo);
   if (reference?.sheet === undefined) return undefined;
-  const sheet = findSheet(sheets, reference.sheet);
+  const sheet = findSheet(reference.sheet);
   if (sheet === undefined) return undefined;
   const { range } = reference;
   // Some programs write whole columns as all of their rows. The first row is then not certainly the header.
@@ -161,10 +162,15 @@ function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | un
 }
 
 /** Returns the index of a sheet; undefined if there is no such sheet, or it has no cells. */
-function findSheet(sheets: SheetSummary[], name: string): number | undefined {
-  const exact = sheets.findIndex((sheet) => sheet.name === name);
-  const found = exact >= 0 ? exact : sheets.findIndex((sheet) => isSame(sheet.name, name));
-  return found >= 0 && sheets[found]!.hasCells ? found : undefined;
+type FindSheet = (name: string) => number | undefined;
+
+/** Returns a function that needs no search, because a workbook may have 100,000 names and 10,000 sheets. No two sheets differ only in case. */
+function sheetFinder(sheets: SheetSummary[]): FindSheet {
+  const found = new Map(sheets.map(({ name }, index) => [name.toLowerCase(), index]));
+  return (name) => {
+    const index = found.get(name.toLowerCase());
+    return index !== undefined && sheets[index]!.hasCells ? index : undefined;
+  };
 }
 
 function rangeOfName(
@@ -174,7 +180,7 @@ function rangeOfName(
   chosen: number | undefined,
   { headerRow, hasHeader = true }: Pick<SpreadsheetOptions, 'headerRow' | 'hasHeader'>,
 ): TableRange {
-  const cells = cellsOf(name, sheets);
+  const cells = cellsOf(name, sheetFinder(sheets));
   if (cells === undefined) throw refuse(wanted, describeOther(name));
   const { sheet, range } = cells;
   refuseOtherSheet(wanted, sheets, sheet, chosen);
