@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { assertLinear } from '../../test/support/growth.ts';
 import { startThrowAwayServer } from '../../test/support/throw-away-server.ts';
 import { AppError } from '../core/errors.ts';
 import { copyFrom } from './copy.ts';
@@ -222,6 +223,12 @@ test('a key that already exists is found with its values', async () => {
     `INSERT INTO t VALUES (1, 'x)=(y'), (1, 'x)=(y')`,
   );
   assert.deepEqual(repeatedKeyOf(error), { columns: 'a, "b c"', values: '1, x)=(y' });
+});
+
+test('the time to search a detail for a key is proportional to its length', async () => {
+  await assertLinear((size) => repeatedKeyOf({ detail: `Failing row contains ${'('.repeat(size)}` }), 5000);
+  const routine = 'ExecFindPartition';
+  await assertLinear((size) => partitionKeyOf({ routine, detail: '('.repeat(size) }), 5000);
 });
 
 test('a write to a standby is refused as a write to a read-only database', async () => {

@@ -131,7 +131,8 @@ export function partitionKeyOf({
   routine,
   detail = '',
 }: Fields): { columns: string; values: string } | undefined {
-  const [, columns, values] = (routine === partitionRoutine && /\((.*)\) = \((.*)\)/s.exec(detail)) || [];
+  const [, columns, values] =
+    (routine === partitionRoutine && /^[^(]*\((.*)\) = \((.*)\)/s.exec(detail)) || [];
   return columns === undefined ? undefined : { columns, values: values! };
 }
 
@@ -140,7 +141,7 @@ export function partitionKeyOf({
  * values.
  */
 export function repeatedKeyOf({ detail = '' }: Fields): { columns: string; values: string } | undefined {
-  const [, columns, values] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
+  const [, columns, values] = /^[^(]*\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
   return columns === undefined ? undefined : { columns, values: values! };
 }
 

@@ -151,6 +151,9 @@ test('an origin that no browser would send is refused', () => {
   assert.deepEqual(errorsOf({ CORS_ORIGINS: '*' }), []);
   for (const value of ['/', '/a/', 'a', '/a//b', '/..', '/a b', '/a?b', 'https://a.example/b'])
     assert.deepEqual(errorsOf({ BASE_PATH: value }).length, 1, value);
+  assert.deepEqual(errorsOf({ BASE_PATH: '/.a/b.c/-._' }), []);
+  // The time does not depend on where the segments could be divided.
+  assert.deepEqual(errorsOf({ BASE_PATH: `/${'tablewright-data/'.repeat(30)}` }).length, 1);
 });
 
 test('TRUST_PROXY is a number of proxies, or addresses and networks', () => {

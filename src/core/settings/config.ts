@@ -67,7 +67,7 @@ const originsRule: TextRule = {
 const basePathRule: TextRule = {
   rule: 'a path that begins with / and does not end with it, of letters, digits, -, _, . and /',
   example: '/tables',
-  fits: (value) => /^(\/[\w.-]*[\w-][\w.-]*)+$/.test(value),
+  fits: (value) => /^(\/\.*[\w-][\w.-]*)+$/.test(value),
 };
 const pathRule: TextRule = {
   rule: 'a path',

@@ -289,7 +289,7 @@ function compareChecks(
 
 /** Makes two spellings of a constant equal. In columns of the same type, `'0'::bigint` and `0` are equal. */
 export function constantOf(text: string | null): string | null {
-  const literal = text === null ? null : /^'((?:[^']|'')*)'(?:::[^()']+(?:\([^()']*\))?[^()']*)?$/.exec(text);
+  const literal = text === null ? null : /^'((?:[^']|'')*)'(?:::[^()']+(?:\([^()']*\)[^()']*)?)?$/.exec(text);
   return literal === null ? text : `constant ${literal[1]}`.replace(/^constant (-?[\d.]+)$/, '$1');
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { assertLinear } from '../../../test/support/growth.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
+import { constantOf } from './compare-definition.ts';
 import type { Names } from './defaults.ts';
 import { describeDefault, expressionSql, parseDefault, takesNumbers } from './defaults.ts';
 
@@ -172,4 +174,11 @@ test('a call to which PostgreSQL adds a cast is read back', () => {
   for (const text of ["('x')::text", '(CURRENT_DATE)', '(now()', '(sleep(1))::text', '((1))::int']) {
     assert.equal(parseDefault(text, []).kind, 'literal', text);
   }
+});
+
+test('two spellings of a constant are equal, and a long text is compared in linear time', async () => {
+  assert.equal(constantOf("'0'::bigint"), constantOf('0'));
+  assert.equal(constantOf("'a'::character varying(5)[]"), constantOf("'a'"));
+  assert.notEqual(constantOf("'a'::text || 'b'"), constantOf("'a'"));
+  await assertLinear((size) => constantOf(`'a'::${'x'.repeat(size)}(`), 2000);
 });

@@ -239,7 +239,7 @@ function columnsOf(
   const calls = (name: string) => sqls.some((sql) => sql.includes(name));
   const use = {
     isInTrigrams:
-      sqls.some((sql) => /similarity|OPERATOR\([^)]*(%|<->)/.test(sql)) ||
+      sqls.some((sql) => /similarity|OPERATOR\([^)]{0,200}(%|<->)/.test(sql)) ||
       indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
     isSplit: splittingFunctions.some(calls),
     isListed: calls(listingFunction),

@@ -208,7 +208,7 @@ interface Constant {
 }
 
 const number = /^(?:-?[\d.]+|true|false|\(-?[\d.]+\))/;
-const typeOfConstant = /^(?:::[^():']+(?:\([\d,-]+\))?[^():']*)?$/;
+const typeOfConstant = /^(?:::[^():']+(?:\([\d,-]+\)[^():']*)?)?$/;
 
 /** Returns the parts of a constant. undefined: it is another expression, which is not run, because it may have effects. */
 function readConstant(sql: string): Constant | undefined {
