@@ -89,6 +89,33 @@ interface TokenSize {
   bytes: number;
 }
 
+/** Returns functions to call for each attribute, and then for its element. @throws AppError `limit-exceeded` */
+function markupCounter(partName: string): { element: () => void; attribute: () => void } {
+  let markup = 0;
+  let attributes = 0;
+  const count = (): void => {
+    if (++markup > maxMarkup) {
+      throw limitExceeded(`Part ${partName} is too large`, maxMarkup, 'elements and attributes');
+    }
+  };
+  return {
+    element: () => {
+      count();
+      attributes = 0;
+    },
+    attribute: () => {
+      count();
+      if (++attributes > maxAttributes) {
+        throw limitExceeded(
+          `An element has too many attributes (part ${partName})`,
+          maxAttributes,
+          'attributes',
+        );
+      }
+    },
+  };
+}
+
 /** Returns a parser that calls the functions, and refuses what a small part must not have. */
 function createParser(
   partName: string,
@@ -97,24 +124,9 @@ function createParser(
 ): { parser: SaxesParser<{ xmlns: true; position: false }>; token: TokenSize } {
   const parser = new SaxesParser({ xmlns: true, position: false });
   const path: string[] = [];
-  let markup = 0;
-  let attributes = 0;
   const token: TokenSize = { bytes: 0 };
-  const count = (): void => {
-    if (++markup > maxMarkup) {
-      throw limitExceeded(`Part ${partName} is too large`, maxMarkup, 'elements and attributes');
-    }
-  };
-  parser.on('attribute', () => {
-    count();
-    if (++attributes > maxAttributes) {
-      throw limitExceeded(
-        `An element has too many attributes (part ${partName})`,
-        maxAttributes,
-        'attributes',
-      );
-    }
-  });
+  const count = markupCounter(partName);
+  parser.on('attribute', count.attribute);
   parser.on('doctype', () => {
     throw new AppError(
       'invalid-file',
@@ -122,8 +134,7 @@ function createParser(
     );
   });
   parser.on('opentag', (tag) => {
-    count();
-    attributes = 0;
+    count.element();
     token.bytes = 0;
     text = '';
     if (path.push(tag.local) > maxNesting) {
