@@ -67,8 +67,8 @@ const shortTypes = `${fixedTypes}|1700`;
 
 /** Functions whose workspace is up to three times as long as the text. */
 const workingFunctions = ['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
-/** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. */
-const dividingFunctions = ['string_to_array', 'akeys', 'avals'];
+/** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. That of `regexp_match` has the text for each group. */
+const dividingFunctions = ['string_to_array', 'akeys', 'avals', 'regexp_match'];
 /** Functions whose values may be twice as long: they write two digits for each byte, or escape characters. */
 const doublingFunctions = [
   'concat',
@@ -171,6 +171,15 @@ export const ownBytesIn = (tree: string) => `
     + CASE WHEN ${tree} ~ 'funcid (${paddingFunctions}) ' THEN (
       SELECT coalesce(sum((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + (m[4]::int & 127) * 16777216::int8), 0)
       FROM pg_catalog.regexp_matches(${tree}, ':constvalue 4 \\[ (-?\\d+) (-?\\d+) (-?\\d+) (-?\\d+) [-\\d ]*\\]\\} \\{CONST :consttype 16 ', 'g') AS m) ELSE 0 END END`;
+
+/** Returns SQL for how many times as long as its columns the value of the expression may be, besides its own bytes. @param tree SQL of the text of a `pg_node_tree` */
+export const lengthIn = (
+  tree: string,
+) => `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies}
+    ELSE greatest(1, ${timesOfColumns(tree)} * ${lengtheningOf(tree)}) END`;
+
+/** Returns SQL for how often the check of a domain has its VALUE. @param tree SQL of the text of a `pg_node_tree` */
+export const domainValuesIn = (tree: string) => `pg_catalog.regexp_count(${tree}, '\\{COERCETODOMAINVALUE ')`;
 
 /** Returns a query of the numbers of the columns in the expression, one row each time that it has a column. @param tree SQL of the text of a `pg_node_tree` */
 export const columnsIn = (tree: string) =>

@@ -17,7 +17,8 @@ const digitsOfRounded = 128;
  *
  * - `digit_copies`: how many values it makes that may have the digits of a number: those of `numeric`, texts, arrays and documents;
  * - `digits`: how many digits each of them may have, whatever the values of numeric columns are;
- * - `constant_digits`: how many digits its numeric constants have.
+ * - `constant_digits`: how many digits its numeric constants have;
+ * - `reads_numbers`: whether it reads numbers from texts.
  *
  * @param tree SQL of the text of a `pg_node_tree`
  */
@@ -26,7 +27,8 @@ export const numbersInTree = (tree: string) => `
     CASE WHEN c.reads > 0 OR c.computes OR c.rounds > c.few_rounds OR NOT is_searched THEN ${longestNumber}
       ELSE least(${longestNumber}, c.operations * ${digitsOfOperation} + c.floats * ${digitsOfFloat} + c.rounds * ${digitsOfRounded}
         + CASE WHEN c.is_bounded THEN ${sumOfPrecisions(tree)} ELSE 0 END) END::int8 AS digits,
-    CASE WHEN is_searched AND pg_catalog.strpos(${tree}, ':consttype 1700 ') > 0 THEN ${digitsOfConstants(tree)} ELSE 0 END AS constant_digits
+    CASE WHEN is_searched AND pg_catalog.strpos(${tree}, ':consttype 1700 ') > 0 THEN ${digitsOfConstants(tree)} ELSE 0 END AS constant_digits,
+    c.reads > 0 OR NOT is_searched AS reads_numbers
   FROM (SELECT pg_catalog.octet_length(${tree}) <= ${maxTreeBytes} AS is_searched) AS t, LATERAL (${callsIn(tree)}) AS c`;
 
 /** A cast of a text to a type that contains numbers, `to_jsonb(json)`, `numeric(jsonb)`, and JSON_VALUE. Only casts through a text have the members in this order. */

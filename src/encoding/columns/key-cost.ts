@@ -29,7 +29,7 @@ export function costOfUse(
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
-    costOfCopies(copies * lengthOfCopy(type)),
+    costOfCopies(type, copies),
   ].reduce(higherCost, undefined);
 }
 
@@ -83,6 +83,8 @@ const ARRAY_OF_JSONB = 3807;
 const FEW_COPIES = 2;
 /** A copy takes up to 2.4 bytes for each byte, because `concat` makes its text longer in steps. */
 const UNITS_OF_COPY = 0.024;
+/** A part of a copied `jsonb` takes 12 bytes, and one that is read 90. */
+const PART_OF_COPY = 0.12;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
 const TEXT_TIME = 0.04;
 /**
@@ -93,8 +95,21 @@ const MOST_BYTES_OF_LIST = 256 * 1024;
 /** A text has a trigram for each byte. In the worst order they take PostgreSQL half a minute. */
 const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
 
-function costOfCopies(copies: number): ReadingCost | undefined {
-  return copies > FEW_COPIES ? { ...none, unitsPerByte: UNITS_PER_BYTE + copies * UNITS_OF_COPY } : undefined;
+/** Returns what copies of a value cost; undefined: nothing. */
+function costOfCopies(type: ColumnType, copies: number): ReadingCost | undefined {
+  const all = copies * lengthOfCopy(type);
+  if (all <= FEW_COPIES) return undefined;
+  const cost = { ...none, unitsPerByte: UNITS_PER_BYTE + all * UNITS_OF_COPY };
+  if ((type.base ?? type).oid !== JSONB) return cost;
+  // A number of `jsonb` is longer than its text, but most documents have few numbers.
+  const { partUnits, objectUnits, bracketUnits } = ownCost(JSONB);
+  const ofParts = 1 + copies * PART_OF_COPY;
+  return {
+    ...cost,
+    partUnits: partUnits * ofParts,
+    objectUnits: objectUnits * ofParts,
+    bracketUnits: bracketUnits * ofParts,
+  };
 }
 
 /** Returns how many times as long as its text a value of the type may be in memory: an element `name` of one letter has 64 bytes, and one of `numeric[]` 12. */
@@ -102,8 +117,7 @@ function lengthOfCopy(type: ColumnType): number {
   const { oid, kind, category, element } = type.base ?? type;
   if (kind === 'array') return (element!.base ?? element!).oid === NAME ? 32 : 6;
   if (kind === 'other') return 32;
-  // Numbers of jsonb are long, but a document rarely has nothing else.
-  return oid === JSONB ? 3 : category === 'S' || oid === JSON_TEXT || oid === BYTEA ? 1 : 6;
+  return category === 'S' || [BYTEA, JSON_TEXT, JSONB].includes(oid) ? 1 : 6;
 }
 
 /** The parts are made for each copy, and when a value of the type `jsonb` is read. */

@@ -78,6 +78,8 @@ export interface LoadColumn {
    * that its expression adds to those of other columns. Left out without both.
    */
   defaultBytes?: number;
+  /** The same for a virtual generated column, which PostgreSQL does not store. */
+  virtualBytes?: number;
   /** About how many bytes the expressions of all indexes add to each row. Only the first column has it. */
   indexBytes?: number;
   /** How many digits the expressions of the table may make in each row of the default of the column. */

@@ -68,7 +68,8 @@ const jsonbArrayText = reading.ownCost(3807);
  */
 export function ownUnitsOf(columns: readonly LoadColumn[]): number {
   let units = 0;
-  for (const { type, defaultBytes = 0 } of columns) units += defaultBytes * (type.keyCost?.unitsPerByte ?? 0);
+  for (const { type, defaultBytes = 0, virtualBytes = 0 } of columns)
+    units += (defaultBytes + virtualBytes) * (type.keyCost?.unitsPerByte ?? 0);
   if (units <= reading.MOST_UNITS) return units;
   const what =
     'What PostgreSQL needs for the expressions that read the defaults and generated values of a row';

@@ -232,21 +232,34 @@ function columnsOf(
   const keys = indexes.filter(({ method }) => method === 'gin').flatMap((index) => index.columns);
   const inGin = new Set(keys.map(({ column }) => column));
   const isComputed = keys.some(({ column = '', expressionSql }) => expressionSql ?? generated.get(column));
-  const indexSqls = indexes
-    .flatMap(({ columns: parts, whereSql }) => [...parts.map((part) => part.expressionSql), whereSql])
-    .filter((sql) => sql !== undefined);
+  const sqlsOfIndexes = indexes.map(({ columns: parts, whereSql }) =>
+    [...parts.map((part) => part.expressionSql), whereSql].filter((sql) => sql !== undefined),
+  );
+  const indexSqls = sqlsOfIndexes.flat();
   const sqls = [...[...generated.values()].filter((sql) => sql !== undefined), ...indexSqls];
   const calls = (name: string) => sqls.some((sql) => sql.includes(name));
+  const longNames = prepared.filter((column) => column.generated).map(({ name }) => quoteIdentifier(name));
+  const copiesIn = (sql: string) =>
+    copiesOf(sql) * (longNames.some((name) => sql.includes(name)) ? mostCopies : 1);
+  // The indexes are made one after the other, and each needs all of its expressions at once.
+  const mostCopiesOf = (counts: (sql: string) => boolean) =>
+    sqlsOfIndexes.reduce(
+      (most, list) =>
+        Math.max(
+          most,
+          list.filter(counts).reduce((sum, sql) => sum + copiesIn(sql), 0),
+        ),
+      0,
+    );
   const use = {
     isInTrigrams:
       sqls.some((sql) => /similarity|OPERATOR\([^)]{0,200}(%|<->)/.test(sql)) ||
       indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
     isSplit: splittingFunctions.some(calls),
     isListed: calls(listingFunction),
-    copies: Math.max(0, ...indexSqls.map(copiesOf)),
+    copies: mostCopiesOf(() => true),
   };
-  const jsonCopiesOf = (name: string) =>
-    Math.max(0, ...indexSqls.filter((sql) => makesJson.test(sql) && sql.includes(name)).map(copiesOf));
+  const jsonCopiesOf = (name: string) => mostCopiesOf((sql) => makesJson.test(sql) && sql.includes(name));
   return withIndexes(columns, indexes, generated).map((column) => {
     const { type, name } = column;
     const keyCost = costOfUse(type, {
@@ -266,7 +279,7 @@ function columnsOf(
 const typesOfJson = new Set([114, 199, 3802, 3807]);
 const makesJson = /json|\|\|\)|-\)/;
 
-/** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls and casts. The indexes are made one after the other. */
+/** Estimates how many copies of values an expression of an index makes: its names of columns multiplied by its calls and casts. */
 function copiesOf(sql: string): number {
   const calls = sql.split('(').length - 1;
   const casts = sql.split(')::').length - 1;

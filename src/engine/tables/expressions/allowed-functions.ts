@@ -14,6 +14,8 @@ export interface FunctionRule {
   literals?: number[];
   /** The argument that is a regular expression. */
   pattern?: number;
+  /** The value has the text of each group of the regular expression, so there may be few. */
+  hasGroups?: true;
   /** The text at the second of these indexes replaces that of the first one, and must not have more bytes (UTF-8). */
   replaces?: [number, number];
   /** The maximum number of arguments. */
@@ -26,6 +28,9 @@ export interface FunctionRule {
 
 /** The maximum number of characters of a literal that a function or an operator searches for. */
 export const maxPatternLength = 512;
+
+/** The maximum number of groups of a regular expression whose matches are returned. */
+export const maxGroups = 10;
 
 const rules: [FunctionRule, string][] = [
   [
@@ -58,10 +63,8 @@ const rules: [FunctionRule, string][] = [
   [{ literals: [1, 2], replaces: [1, 2] }, 'replace translate'],
   [{ literals: [0, 1] }, 'like_escape similar_to_escape'],
   [{ literals: [1, 2, 3], pattern: 1, replaces: [1, 2] }, 'regexp_replace'],
-  [
-    { literals: [1], pattern: 1 },
-    'regexp_match regexp_like regexp_count regexp_instr regexp_substr substring',
-  ],
+  [{ literals: [1], pattern: 1 }, 'regexp_like regexp_count regexp_instr regexp_substr substring'],
+  [{ literals: [1], pattern: 1, hasGroups: true }, 'regexp_match'],
   [{ hasConfiguration: true }, 'to_tsvector plainto_tsquery'],
 ];
 

@@ -5,6 +5,7 @@ import {
   extensionFunctions,
   type FunctionRule,
   functionRules,
+  maxGroups,
   maxPatternLength,
   rulesOfDefaults,
 } from './allowed-functions.ts';
@@ -86,6 +87,8 @@ function checkArguments(
       reader.refuse(detail, fields);
     }
     if (index === rule.pattern) checkPattern(reader, argument, true, fields);
+    if (rule.hasGroups && text.split('(').length - 1 > maxGroups)
+      reader.refuse(`has a regular expression with more than ${maxGroups} groups in ${name}()`, fields);
   }
   if (rule.replaces) checkReplacement(reader, name, rule, args, fields);
 }

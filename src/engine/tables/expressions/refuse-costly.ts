@@ -145,10 +145,12 @@ function refuseOperator(node: OperatorNode, left: ExpressionNode, names: Express
 
 const PATH = 602;
 const TSQUERY = 3615;
+/** tsquery and its arrays. */
+const queries = [TSQUERY, 3645];
 /** Operators that are arithmetic or comparisons for most types, and join values of these ones. `+` of the extension intarray joins arrays. */
 const joinedTypes: Record<string, number[] | undefined> = {
   ...{ '+': [PATH], '-': [PATH], '*': [PATH], '/': [PATH] },
-  ...{ '&&': [TSQUERY], '||': [TSQUERY], '<->': [TSQUERY] },
+  ...{ '&&': queries, '||': queries, '<->': queries },
 };
 
 /** Refuses to pair the parts of two values of a row, each of which may have a million. PostgreSQL cannot be interrupted in it. */

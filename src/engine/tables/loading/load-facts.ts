@@ -15,9 +15,10 @@ import {
   columnsIn,
   comparesElements,
   copiesIn,
+  domainValuesIn,
   isShortExpression,
   jsonCopiesIn,
-  mostCopies,
+  lengthIn,
   ownBytesIn,
   searchesIn,
   treeBytes,
@@ -56,8 +57,9 @@ export interface LoadFacts {
         isEvaluated: boolean;
         /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
         isInTextTree: boolean;
-        /** How many values with the digits of its numbers the expressions make. */
+        /** How many values with the digits of its numbers the expressions make, and whether one of them reads a text as a number. */
         digitCopies: number;
+        isReadAsNumbers: boolean;
       } & UseOfColumn)[]
     | null;
   types: TypeFacts[] | null;
@@ -75,8 +77,6 @@ export interface TypeFacts extends TypeNode {
   /** The function that writes the type's binary form; `-`: there is none. */
   send: string;
   kind: ColumnType['kind'];
-  /** How many copies of a value take as long as the checks of a domain. */
-  checkCopies: number | null;
   /** The type that a domain is based on; 0 for other types. */
   base: number;
   baseTypmod: number;
@@ -149,7 +149,7 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
-  'ownBytes', own.own_bytes,
+  'ownBytes', CASE WHEN attgenerated <> 'v' THEN own.own_bytes END, 'virtualBytes', CASE WHEN attgenerated = 'v' THEN own.own_bytes END,
   'storedCopies', nullif(coalesce(copied.times, 0)
     + (SELECT coalesce(sum(cardinality(array_positions(x.keys, attnum::int))), 0) FROM indexed x), 0)::float8,
   'isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('is_gin')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
@@ -157,7 +157,7 @@ const columnFacts = `
     ELSE coalesce(readers.json_copies, 0) END::float8,
   'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
   'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8,
-  'digitCopies', coalesce(digits.copies, 0)::float8, 'computedDigits', nullif(made.stored_digits, 0)::float8,
+  'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false), 'computedDigits', nullif(made.stored_digits, 0)::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', (SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
@@ -177,7 +177,6 @@ const typeFacts = `
       'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = t.typinput AND p.prorettype = t.oid),
 ${nodeOf('t', 'reached.typmod')},
-  'checkCopies', (SELECT sum(${copiesOf('c.conbin::text')})::float8 FROM pg_constraint c WHERE c.contypid = t.oid AND c.conbin IS NOT NULL),
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
 
@@ -197,14 +196,21 @@ function copiesOf(tree: string): string {
 }
 
 /** Common table expressions about the expressions and indexes of the table, which read each tree once. */
-const expressionsAndIndexes = `-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
+const expressionsAndIndexes = `-- The domains of the columns, each with the types whose values contain its values.
+contained AS (
+  SELECT r.oid AS whole, next.oid AS part FROM reached r JOIN pg_type t ON t.oid = r.oid JOIN LATERAL (${partsOf('t', 'r.typmod')}) AS next ON true
+  WHERE EXISTS (SELECT FROM reached d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')),
+holders AS (
+  SELECT t.oid AS domain, t.oid AS type FROM reached r JOIN pg_type t ON t.oid = r.oid WHERE t.typtype = 'd'
+  UNION SELECT h.domain, c.whole FROM holders h JOIN contained c ON c.part = h.type),
+-- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
     ${callsOneOf('e.tree', trigramFunctions)} AS compares,
     ${copiesOf('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
-    CASE WHEN e.stored IS NOT NULL THEN ${ownBytesIn('e.stored')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits,
-    e.is_index, e.tree AS expression
+    CASE WHEN e.target IS NOT NULL OR e.stored IS NOT NULL THEN ${ownBytesIn('e.tree')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits, n.reads_numbers,
+    e.is_index, e.tree AS expression, ${lengthIn('e.tree')} AS length
   FROM relation r CROSS JOIN LATERAL (
     SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, false AS is_index, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
@@ -212,6 +218,9 @@ trees AS (
     FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     WHERE d.adrelid = r.oid AND a.attgenerated <> ''
     UNION ALL SELECT conbin::text, NULL, NULL, false, conkey::int[] FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT c.conbin::text, NULL, NULL, false, ARRAY(
+      SELECT a.attnum::int FROM holders h JOIN attributes a ON a.atttypid = h.type WHERE h.domain = c.contypid)
+    FROM pg_constraint c WHERE c.contypid IN (SELECT domain FROM holders) AND c.conbin IS NOT NULL
     UNION ALL SELECT i.tree, i.stored, NULL, i.stored IS NOT NULL, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_class'::regclass AND p.objid = indexrelid
         AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid)
@@ -226,27 +235,29 @@ indexed AS (
     0 = ANY (indkey) OR EXISTS (SELECT FROM attributes g WHERE g.attnum = ANY (indkey) AND g.attgenerated <> '') AS is_computed,
     ${isTextTree('i', 'x')} AS is_text_tree, ${isGin('x')} AS is_gin, ${hasTrigrams('i')} AS has_trigrams
   FROM relation r JOIN pg_index i ON i.indrelid = r.oid JOIN pg_class x ON x.oid = i.indexrelid),
--- The columns that each expression reads, itself or as a part of a generated column, which may be that much longer.
+-- The columns that each expression reads, itself or as a part of a generated column, which may be that many times as long.
 uses AS (
   SELECT e.number, u.attnum, 1 AS longer FROM trees e, unnest(e.columns) AS u (attnum)
-  UNION ALL SELECT e.number, u.attnum, ${mostCopies} FROM trees e, unnest(e.columns) AS part
+  UNION ALL SELECT e.number, u.attnum, g.length FROM trees e, unnest(e.columns) AS part
   JOIN trees g ON g.target = part, unnest(g.columns) AS u (attnum)),
--- How often each expression has each column.
+-- How often each expression has each column. The check of a domain has its VALUE.
 seen AS (
-  SELECT e.number, u.attnum, count(*) AS times FROM trees e, LATERAL (${columnsIn('e.expression')}) AS u (attnum) GROUP BY e.number, u.attnum),
+  SELECT e.number, u.attnum, count(*) AS times FROM trees e, LATERAL (${columnsIn('e.expression')}) AS u (attnum) GROUP BY e.number, u.attnum
+  UNION ALL SELECT e.number, u.attnum, ${domainValuesIn('e.expression')} FROM trees e, unnest(e.columns) AS u (attnum)
+  WHERE ${domainValuesIn('e.expression')} > 0),
 -- A virtual column is computed anew each time that an expression has it.
 evaluated AS (
   SELECT e.number, 1 + CASE WHEN e.target IS NOT NULL AND e.stored IS NULL THEN coalesce((SELECT sum(times) FROM seen WHERE attnum = e.target), 0) ELSE 0 END AS times
   FROM trees e),
 readers AS (
   SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
-  FROM (SELECT number, attnum, min(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
+  FROM (SELECT number, attnum, max(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
   GROUP BY attnum),
 -- How many values with the digits of its numbers all expressions make, also as a part of a generated column.
 digits AS (
-  SELECT attnum AS of, sum(copies) AS copies
-  FROM (SELECT s.attnum, s.times * e.digit_copies AS copies FROM seen s JOIN trees e USING (number)
-    UNION ALL SELECT s.attnum, s.times * part.times * (e.digit_copies + g.digit_copies)
+  SELECT attnum AS of, sum(copies) AS copies, bool_or(reads_numbers) AS read_as_numbers
+  FROM (SELECT s.attnum, s.times * e.digit_copies AS copies, e.reads_numbers FROM seen s JOIN trees e USING (number)
+    UNION ALL SELECT s.attnum, s.times * part.times * (e.digit_copies + g.digit_copies), e.reads_numbers
     FROM seen part JOIN trees e USING (number) JOIN trees g ON g.target = part.attnum JOIN seen s ON s.number = g.number) AS all_copies
   GROUP BY attnum),
 -- How many digits the values that each expression makes may have whatever the rows have. It may name generated columns and such with a long default.

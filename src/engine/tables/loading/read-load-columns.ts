@@ -78,6 +78,7 @@ function toLoadColumn(
     isListed,
     copies,
     digitCopies,
+    isReadAsNumbers,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -85,19 +86,12 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  if (digitCopies > 0 && type.cost?.hasNumbers) {
+  const hasNumbers = type.cost?.hasNumbers || (isReadAsNumbers && type.category === 'S');
+  if (digitCopies > 0 && hasNumbers) {
     type.digitCopies = digitCopies;
     type.storedDigits = column.storedCopies ?? 0;
   }
-  const copiesOfAll = copies + copiesOfChecks(types, typeOid, typmod);
-  type.keyCost = costOfUse(type, {
-    isInGin,
-    isInTrigrams,
-    jsonCopies,
-    isSplit,
-    isListed,
-    copies: copiesOfAll,
-  });
+  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
     return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };
@@ -111,24 +105,6 @@ function toLoadColumn(
   return constant === undefined
     ? { ...column, type, default: 'computed', defaultBytes }
     : { ...column, type, default: 'constant', constant, defaultBytes };
-}
-
-/** Returns how many copies take as long as the checks of the type, if it is a domain, and of its base type, its elements or its fields. */
-function copiesOfChecks(
-  types: Map<string, TypeFacts>,
-  oid: number,
-  typmod: number,
-  known = new Map<TypeFacts, number>(),
-): number {
-  const facts = factsOf(types, oid, typmod);
-  const before = known.get(facts);
-  if (before !== undefined) return before;
-  let most = 0;
-  for (const part of facts.parts ?? [])
-    most = Math.max(most, copiesOfChecks(types, part.oid, part.typmod, known));
-  const copies = (facts.checkCopies ?? 0) + most;
-  known.set(facts, copies);
-  return copies;
 }
 
 /** PostgreSQL writes all digits of a number in an expression. The trees of long documents have many bytes, and load-facts.ts counts their digits apart. */
