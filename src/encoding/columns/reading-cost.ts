@@ -6,9 +6,10 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
+import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { mostFractionDigits, mostWholeDigits } from '../../core/cells/number-lengths.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
-import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
+import { countPairs, JsonParts, MOST_PAIRS, type SortCost } from './sort-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
 export interface ReadingCost extends SortCost {
@@ -154,42 +155,126 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
 }
 
 /** The result of `countCost`: the units of all parts of the text, those for the time to sort them, and its digits. */
-export const found = { units: 0, sorting: 0, digits: 0 };
+export interface CountedCost {
+  units: number;
+  sorting: number;
+  digits: number;
+}
+
 const UNITS_OF_PAIR = MOST_UNITS / MOST_PAIRS;
 /** A JSON value with at most this many keys counts as one object with unsorted keys. Even 1,600 such values in a row are far below the limit. */
 const FEW_KEYS = 500;
 
-/** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
-export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
-  const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits } = cost;
-  let units = 0;
-  let digits = partDigits;
-  let keys = 0;
-  let inString = false;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (counts[byte] === 0) continue;
-    if (isJson && byte === ascii.QUOTE) inString = !inString;
-    else if (inString) {
-      if (byte === ascii.BACKSLASH) at++;
-    } else if (byte === ascii.COMMA) {
-      units += partUnits;
-      digits += partDigits;
-    } else if (byte === ascii.OPENING_BRACE) units += objectUnits;
-    else if (byte === ascii.COLON) keys++;
-    else if (byte === ascii.OPENING_BRACKET) units += bracketUnits;
-    else if (byte === ascii.BACKSLASH && bytes[at + 1] === ascii.LOWER_U) {
-      // The escape may be a comma or a character of a number.
-      units += partUnits;
-      if (hasNumbers) digits += digitsOfEscape(bytes, at, end);
-    } else if (hasNumbers && (byte | 32) === ascii.LOWER_E) digits += digitsOfExponent(bytes, start, at, end);
+/** 1 for the bytes that a scan counts. */
+const counts = new Uint8Array(256);
+for (const byte of Buffer.from('",:E[\\e{')) counts[byte] = 1;
+const noBytes = Buffer.alloc(0);
+
+/** Counts the parts of a text, as a whole or part by part. */
+class CostScan implements Scan {
+  readonly counted: CountedCost = { units: 0, sorting: 0, digits: 0 };
+  #cost: ReadingCost = free;
+  #bytes: Buffer = noBytes;
+  #start = 0;
+  #at = 0;
+  #end = 0;
+  #keys = 0;
+  #inString = false;
+
+  begin(cost: ReadingCost, bytes: Buffer, start: number, end: number): this {
+    this.#cost = cost;
+    this.#bytes = bytes;
+    this.#start = this.#at = start;
+    this.#end = end;
+    this.#keys = 0;
+    this.#inString = false;
+    this.counted.units = 0;
+    this.counted.digits = cost.partDigits;
+    return this;
   }
-  found.units = isCostlySyntax(cost, bytes, start, end) ? Number.POSITIVE_INFINITY : units;
-  // The exact number takes a second pass, which most values do not need.
-  const isExact = !isJson || cost.partTime > 0 || cost.textTime > 0 || keys > FEW_KEYS;
-  const pairs = isExact ? countPairs(cost, isJson, bytes, start, end) : cost.keyTime * keys ** 2;
-  found.sorting = pairs * UNITS_OF_PAIR;
-  found.digits = digits;
+
+  /** @returns false: all bytes count */
+  scanTo(until: number): false {
+    const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits } = this.#cost;
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let { units, digits } = this.counted;
+    let keys = this.#keys;
+    let inString = this.#inString;
+    let at = this.#at;
+    for (; at < until; at++) {
+      const byte = bytes[at]!;
+      if (counts[byte] === 0) continue;
+      if (isJson && byte === ascii.QUOTE) inString = !inString;
+      else if (inString) {
+        if (byte === ascii.BACKSLASH) at++;
+      } else if (byte === ascii.COMMA) {
+        units += partUnits;
+        digits += partDigits;
+      } else if (byte === ascii.OPENING_BRACE) units += objectUnits;
+      else if (byte === ascii.COLON) keys++;
+      else if (byte === ascii.OPENING_BRACKET) units += bracketUnits;
+      else if (byte === ascii.BACKSLASH && bytes[at + 1] === ascii.LOWER_U) {
+        // The escape may be a comma or a character of a number.
+        units += partUnits;
+        if (hasNumbers) digits += digitsOfEscape(bytes, at, end);
+      } else if (hasNumbers && (byte | 32) === ascii.LOWER_E)
+        digits += digitsOfExponent(bytes, this.#start, at, end);
+    }
+    this.counted.units = units;
+    this.counted.digits = digits;
+    this.#keys = keys;
+    this.#inString = inString;
+    this.#at = at;
+    return false;
+  }
+
+  /** Call this after all bytes were scanned. Returns the pairs of parts; undefined: the exact number takes a second scan, which most values do not need. */
+  get pairs(): number | undefined {
+    const { isJson, partTime, textTime, keyTime } = this.#cost;
+    const isExact = !isJson || partTime > 0 || textTime > 0 || this.#keys > FEW_KEYS;
+    return isExact ? undefined : keyTime * this.#keys ** 2;
+  }
+
+  /** Completes the result. @param pairs the pairs of parts */
+  result(pairs: number): CountedCost {
+    const { counted } = this;
+    if (isCostlySyntax(this.#cost, this.#bytes, this.#start, this.#end))
+      counted.units = Number.POSITIVE_INFINITY;
+    counted.sorting = pairs * UNITS_OF_PAIR;
+    return counted;
+  }
+}
+
+const ofOneValue = new CostScan();
+
+/**
+ * Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents.
+ *
+ * @returns the result, which the next call changes
+ */
+export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): CountedCost {
+  const scan = ofOneValue.begin(cost, bytes, start, end);
+  scan.scanTo(end);
+  return scan.result(scan.pairs ?? countPairs(cost, cost.isJson, bytes, start, end));
+}
+
+/** Counts like `countCost`, in turns. @param bytes contains valid JSON */
+export async function countCostInTurns(
+  cost: ReadingCost,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): Promise<CountedCost> {
+  const scan = new CostScan().begin(cost, bytes, start, end);
+  await scanInTurns(scan, start, end);
+  let { pairs } = scan;
+  if (pairs === undefined && cost.isJson) {
+    const parts = new JsonParts().begin(bytes, start, end);
+    await scanInTurns(parts, start, end);
+    pairs = parts.pairs(cost);
+  }
+  return scan.result(pairs ?? countPairs(cost, false, bytes, start, end));
 }
 
 /** The maximum number of digits in a row, each as often as the expressions of the table make a value with it. Each copy takes PostgreSQL up to two bytes. */
@@ -248,7 +333,3 @@ function isSkipped(byte: number): boolean {
 function isDigitOrPoint(byte: number): boolean {
   return ascii.isDigit(byte) || byte === ascii.POINT;
 }
-
-/** 1 for the bytes that `countCost` counts. */
-const counts = new Uint8Array(256);
-for (const byte of Buffer.from('",:E[\\e{')) counts[byte] = 1;

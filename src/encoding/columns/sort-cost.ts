@@ -8,6 +8,7 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
+import { SHORT_SCAN_BYTES, type Scan } from '../../core/bytes/scan-in-turns.ts';
 
 /** How long PostgreSQL compares two parts, in multiples of the time for two keys of `jsonb`; 0: it does not sort them. */
 export interface SortCost {
@@ -33,18 +34,20 @@ const POSITION_TIME = 0.5;
 
 /** Returns the pairs of parts of a value, where long parts count several times. @param isJson the text is valid JSON, otherwise JSON may be in quotes within it */
 export function countPairs(
-  { keyTime, partTime, wordTime, textTime }: SortCost,
+  cost: SortCost,
   isJson: boolean,
   bytes: Buffer,
   start: number,
   end: number,
 ): number {
   const length = end - start;
-  let pairs = textTime === 0 ? 0 : textTime * pairsOf(wordsOfText(bytes, start, end), length);
   if (isJson) {
-    countJson(bytes, start, end);
-    return pairs + keyTime * json.pairsOfKeys + partTime * pairsOf(json.parts, length);
+    const json = length > SHORT_SCAN_BYTES ? new JsonParts() : ofShortValues;
+    json.begin(bytes, start, end).scanTo(end);
+    return json.pairs(cost);
   }
+  const { keyTime, partTime, wordTime } = cost;
+  let pairs = pairsOfText(cost, bytes, start, end);
   if (keyTime > 0) pairs += keyTime * pairsOf(countOf(ascii.COLON, bytes, start, end), length);
   if (partTime > 0) pairs += partTime * pairsOf(countOf(ascii.COMMA, bytes, start, end), length);
   if (wordTime > 0) pairs += wordTime * pairsOfWords(bytes, start, end);
@@ -66,77 +69,116 @@ function countOf(separator: number, bytes: Buffer, start: number, end: number): 
   return count;
 }
 
-/** For each object that contains the current position, the innermost one last: the number and the bytes of its keys, and where the last one is. */
-let counts = new Int32Array(64);
-let lengths = new Int32Array(64);
-let starts = new Int32Array(64);
-let ends = new Int32Array(64);
+const noBytes = Buffer.alloc(0);
 /** The start of the last key if the keys are not in PostgreSQL's order. */
 const UNSORTED = -1;
 
-/** The result of `countJson`: the pairs of keys of the objects whose keys are not sorted, and the number of all keys and values. */
-const json = { pairsOfKeys: 0, parts: 0 };
+/** Counts the keys and values of valid JSON, as a whole or part by part. */
+export class JsonParts implements Scan {
+  /** For each object that contains the current position, the innermost one last: the number and the bytes of its keys, and where the last one is. */
+  #counts = new Int32Array(64);
+  #lengths = new Int32Array(64);
+  #starts = new Int32Array(64);
+  #ends = new Int32Array(64);
+  #depth = 0;
+  /** The pairs of keys of the objects whose keys are not sorted. */
+  #pairsOfKeys = 0;
+  /** The number of all keys and values. */
+  #parts = 0;
+  /** Where the last string is. */
+  #first = 0;
+  #last = 0;
+  #bytes: Buffer = noBytes;
+  #start = 0;
+  #at = 0;
+  #end = 0;
 
-function countJson(bytes: Buffer, start: number, end: number): void {
-  let pairs = 0;
-  let parts = 0;
-  let depth = 0;
-  let first = start;
-  let last = start;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === ascii.QUOTE) {
-      first = at + 1;
-      last = endOfString(bytes, first, end);
-      at = last;
-    } else if (byte === ascii.OPENING_BRACE) {
-      if (depth === counts.length) growStacks();
-      counts[depth] = lengths[depth] = 0;
-      starts[depth] = ends[depth] = at;
-      depth++;
-    } else if (byte === ascii.COMMA) {
-      parts++;
-    } else if (byte === ascii.COLON && depth > 0) {
-      parts++;
-      const own = depth - 1;
-      counts[own]!++;
-      lengths[own]! += last - first;
-      if (starts[own] !== UNSORTED && !isNext(bytes, own, first, last)) starts[own] = UNSORTED;
-      if (starts[own] !== UNSORTED) {
-        starts[own] = first;
-        ends[own] = last;
-      }
-    } else if (byte === ascii.CLOSING_BRACE && depth > 0) {
-      depth--;
-      if (starts[depth] === UNSORTED) pairs += pairsOf(counts[depth]!, lengths[depth]!);
-    }
+  begin(bytes: Buffer, start: number, end: number): this {
+    this.#depth = this.#pairsOfKeys = this.#parts = 0;
+    this.#first = this.#last = this.#start = this.#at = start;
+    this.#bytes = bytes;
+    this.#end = end;
+    return this;
   }
-  json.pairsOfKeys = pairs;
-  json.parts = parts;
+
+  /** @returns false: all bytes count */
+  scanTo(until: number): false {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (; at < until; at++) {
+      const byte = bytes[at]!;
+      if (byte === ascii.QUOTE) {
+        this.#first = at + 1;
+        at = endOfString(bytes, at + 1, this.#end);
+        this.#last = at;
+      } else if (byte === ascii.OPENING_BRACE) this.#open(at);
+      else if (byte === ascii.COMMA) this.#parts++;
+      else if (byte === ascii.COLON && this.#depth > 0) this.#addKey();
+      else if (byte === ascii.CLOSING_BRACE && this.#depth > 0) {
+        const own = --this.#depth;
+        if (this.#starts[own] === UNSORTED)
+          this.#pairsOfKeys += pairsOf(this.#counts[own]!, this.#lengths[own]!);
+      }
+    }
+    this.#at = at;
+    return false;
+  }
+
+  /** Returns the pairs of parts, after all bytes were scanned. */
+  pairs(cost: SortCost): number {
+    const ofText = pairsOfText(cost, this.#bytes, this.#start, this.#end);
+    const ofParts = cost.partTime * pairsOf(this.#parts, this.#end - this.#start);
+    return ofText + cost.keyTime * this.#pairsOfKeys + ofParts;
+  }
+
+  #open(at: number): void {
+    const own = this.#depth++;
+    if (own === this.#counts.length) this.#growStacks();
+    this.#counts[own] = this.#lengths[own] = 0;
+    this.#starts[own] = this.#ends[own] = at;
+  }
+
+  #addKey(): void {
+    const own = this.#depth - 1;
+    const first = this.#first;
+    const last = this.#last;
+    this.#parts++;
+    this.#counts[own]!++;
+    this.#lengths[own]! += last - first;
+    if (this.#starts[own] === UNSORTED) return;
+    if (this.#isNext(own, first, last)) {
+      this.#starts[own] = first;
+      this.#ends[own] = last;
+    } else this.#starts[own] = UNSORTED;
+  }
+
+  /** Returns whether the key comes after the last one of its object: it is longer, or greater byte by byte (`lengthCompareJsonbStringValue`). */
+  #isNext(object: number, first: number, last: number): boolean {
+    const bytes = this.#bytes;
+    const start = this.#starts[object]!;
+    const end = this.#ends[object]!;
+    const length = last - first;
+    // The length of other characters depends on the encoding of the database.
+    for (let at = first; at < last; at++)
+      if (bytes[at] === ascii.BACKSLASH || bytes[at]! > 0x7f) return false;
+    if (this.#counts[object] === 1 || length > end - start) return true;
+    return length === end - start && bytes.compare(bytes, start, end, first, last) > 0;
+  }
+
+  #growStacks(): void {
+    this.#counts = grown(this.#counts);
+    this.#lengths = grown(this.#lengths);
+    this.#starts = grown(this.#starts);
+    this.#ends = grown(this.#ends);
+  }
 }
+
+const ofShortValues = new JsonParts();
 
 function endOfString(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== ascii.QUOTE) at += bytes[at] === ascii.BACKSLASH ? 2 : 1;
   return Math.min(at, end);
-}
-
-/** Returns whether the key comes after the last one of its object: it is longer, or greater byte by byte (`lengthCompareJsonbStringValue`). */
-function isNext(bytes: Buffer, object: number, first: number, last: number): boolean {
-  const start = starts[object]!;
-  const end = ends[object]!;
-  const length = last - first;
-  // The length of other characters depends on the encoding of the database.
-  for (let at = first; at < last; at++) if (bytes[at] === ascii.BACKSLASH || bytes[at]! > 0x7f) return false;
-  if (counts[object] === 1 || length > end - start) return true;
-  return length === end - start && bytes.compare(bytes, start, end, first, last) > 0;
-}
-
-function growStacks(): void {
-  counts = grown(counts);
-  lengths = grown(lengths);
-  starts = grown(starts);
-  ends = grown(ends);
 }
 
 function grown(from: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
@@ -186,6 +228,10 @@ for (const byte of [
   0xc2, 0xc3, 0xcb, 0xcc, 0xcd, 0xd5, 0xd6, 0xd8, 0xdb, 0xdc, 0xdd, 0xdf, 0xe0, 0xe1, 0xe2, 0xe3, 0xef, 0xf0,
 ])
   classes[byte] = MAY_SEPARATE;
+
+function pairsOfText({ textTime }: SortCost, bytes: Buffer, start: number, end: number): number {
+  return textTime === 0 ? 0 : textTime * pairsOf(wordsOfText(bytes, start, end), end - start);
+}
 
 /** Returns about how many words the text has at most. */
 function wordsOfText(bytes: Buffer, start: number, end: number): number {

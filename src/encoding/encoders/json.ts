@@ -5,14 +5,16 @@
  * becomes a JSON string. So the string "{}" remains a string and does not become an object. NULL is SQL's NULL, not JSON's.
  */
 import { BACKSLASH, isDigit, LOWER_E, MINUS, PLUS, POINT, QUOTE } from '../../core/bytes/ascii.ts';
+import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../core/cells/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../problems/cell-problems.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
-import type { CopyBuffer } from './copy-buffer.ts';
+import { CopyBuffer } from './copy-buffer.ts';
 import { codeUnit } from './json-text.ts';
+import { type JsonFacts, knownFacts } from './long-json.ts';
 import { KEYS_REPEATED, losses } from './losses.ts';
 import { encodeNumeric } from './numeric.ts';
-import { findRepeatedKey } from './repeated-keys.ts';
+import { findRepeatedKey, searchLong } from './repeated-keys.ts';
 import * as codes from './type-codes.ts';
 
 const TRUE_TEXT = Buffer.from('true');
@@ -103,39 +105,79 @@ function escapedLength(bytes: Buffer, start: number, end: number): number {
   return length;
 }
 
+const noOutput = new CopyBuffer(1);
+const noBytes = Buffer.alloc(0);
+
 /**
- * Returns whether jsonb can store this valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
+ * Finds out whether jsonb can store valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
  * and numbers that numeric cannot store (PostgreSQL 8.14).
  */
-function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
-  let inString = false;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) {
-      inString = !inString;
-    } else if (inString) {
-      if (byte !== BACKSLASH) continue;
-      at++;
-      if (bytes[at] !== 0x75) continue;
-      const unit = codeUnit(bytes, at + 1);
-      at += 4;
-      if (unit === 0 || (unit & 0xfc00) === 0xdc00) return false;
-      if ((unit & 0xfc00) !== 0xd800) continue;
-      if (at + 6 >= end || bytes[at + 1] !== BACKSLASH || bytes[at + 2] !== 0x75) return false;
-      if ((codeUnit(bytes, at + 3) & 0xfc00) !== 0xdc00) return false;
-      at += 6;
-    } else if (isDigit(byte) || byte === MINUS) {
-      const numberStart = at;
-      let hasExponent = false;
-      while (at + 1 < end && isInNumber(bytes[at + 1]!)) {
-        at++;
-        if ((bytes[at]! | 0x20) === LOWER_E) hasExponent = true;
-      }
-      if ((hasExponent || at - numberStart > SAFE_DIGITS) && !fitsNumeric(out, bytes, numberStart, at + 1))
-        return false;
-    }
+class JsonbFit implements Scan {
+  #out: CopyBuffer = noOutput;
+  #bytes: Buffer = noBytes;
+  #at = 0;
+  #end = 0;
+  #inString = false;
+
+  /** @param out gets numbers, which are removed again */
+  begin(out: CopyBuffer, bytes: Buffer, start: number, end: number): this {
+    this.#out = out;
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+    this.#inString = false;
+    return this;
   }
-  return true;
+
+  /** @returns whether jsonb cannot store the text */
+  scanTo(until: number): boolean {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let inString = this.#inString;
+    let at = this.#at;
+    for (; at < until; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        inString = !inString;
+      } else if (inString) {
+        if (byte !== BACKSLASH) continue;
+        at++;
+        if (bytes[at] !== 0x75) continue;
+        const unit = codeUnit(bytes, at + 1);
+        at += 4;
+        if (unit === 0 || (unit & 0xfc00) === 0xdc00) return true;
+        if ((unit & 0xfc00) !== 0xd800) continue;
+        if (at + 6 >= end || bytes[at + 1] !== BACKSLASH || bytes[at + 2] !== 0x75) return true;
+        if ((codeUnit(bytes, at + 3) & 0xfc00) !== 0xdc00) return true;
+        at += 6;
+      } else if (isDigit(byte) || byte === MINUS) {
+        const numberStart = at;
+        let hasExponent = false;
+        while (at + 1 < end && isInNumber(bytes[at + 1]!)) {
+          at++;
+          if ((bytes[at]! | 0x20) === LOWER_E) hasExponent = true;
+        }
+        const isLong = hasExponent || at - numberStart > SAFE_DIGITS;
+        if (isLong && !fitsNumeric(this.#out, bytes, numberStart, at + 1)) return true;
+      }
+    }
+    this.#inString = inString;
+    this.#at = at;
+    return false;
+  }
+}
+
+const fitOfOneValue = new JsonbFit();
+
+function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
+  return knownFacts(bytes, start, end)?.fitsJsonb ?? !fitOfOneValue.begin(out, bytes, start, end).scanTo(end);
+}
+
+/** Checks in turns whether and how jsonb can store an object or array. */
+export async function checkJsonb(bytes: Buffer, start: number, end: number): Promise<JsonFacts> {
+  const fit = new JsonbFit().begin(new CopyBuffer(256), bytes, start, end);
+  if (await scanInTurns(fit, start, end)) return { fitsJsonb: false };
+  return { fitsJsonb: true, keysRepeat: await scanInTurns(searchLong(bytes, start, end), start, end) };
 }
 
 /** A length at which every number without an exponent is valid for `numeric`. */

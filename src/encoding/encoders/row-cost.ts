@@ -5,6 +5,7 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import type { ColumnType, LoadColumn } from '../columns/load-column.ts';
 import * as reading from '../columns/reading-cost.ts';
 import { ZoneNames } from '../columns/zone-names.ts';
+import { knownFacts } from './long-json.ts';
 import { ARRAY, codeOfOid, NUMERIC as NUMERIC_CODE } from './type-codes.ts';
 
 /** The maximum number of digits of all numbers in a row. The limit is for messages, which may repeat whole values, for example one about a key or a check. */
@@ -152,13 +153,13 @@ export class RowCost {
       if (cost.hasZones && this.#zones.areTooMany(bytes, start, end)) return true;
       if (isFree && !cost.hasNumbers) return false;
       if (length > cost.mostBytes) return true;
-      reading.countCost(cost, bytes, start, end);
-      digits = reading.found.digits;
-      if (reading.found.units === Number.POSITIVE_INFINITY) return true;
+      const counted = knownFacts(bytes, start, end)?.cost ?? reading.countCost(cost, bytes, start, end);
+      digits = counted.digits;
+      if (counted.units === Number.POSITIVE_INFINITY) return true;
       if (isFree) units = 0;
       else {
-        units = Math.max(reading.found.units, reading.found.sorting, length * cost.unitsPerByte);
-        if (cost.isJson) storedBytes = reading.found.units * BYTES_OF_JSON;
+        units = Math.max(counted.units, counted.sorting, length * cost.unitsPerByte);
+        if (cost.isJson) storedBytes = counted.units * BYTES_OF_JSON;
       }
     }
     if (this.#units + units > this.#mostUnits || this.#digits + digits > MOST_DIGITS) return true;

@@ -5,32 +5,71 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
-import { findRepeatedKey } from '../encoders/repeated-keys.ts';
+import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
+import { type JsonFacts, knownFacts } from '../encoders/long-json.ts';
+import { findRepeatedKey, searchLong } from '../encoders/repeated-keys.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
+
+const noBytes = Buffer.alloc(0);
+
+/** Finds values that only text can store, in valid JSON. */
+class OtherValues implements Scan {
+  #bytes: Buffer = noBytes;
+  #at = 0;
+  #end = 0;
+
+  begin(bytes: Buffer, start: number, end: number): this {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+    return this;
+  }
+
+  /** @returns whether only text can store the value */
+  scanTo(until: number): boolean {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let at = this.#at;
+    while (at < until) {
+      const byte = bytes[at]!;
+      if (byte === ascii.QUOTE) {
+        at = afterString(bytes, at + 1, end);
+        if (at < 0) return true;
+      } else if (byte >= ascii.ZERO && byte <= ascii.NINE) {
+        // The minus sign is skipped, because it would count as the end of the number.
+        const numberEnd = afterNumber(bytes, at + 1, end);
+        const numberClass = classifyNumber(bytes, at, numberEnd);
+        if (numberClass !== WHOLE && numberClass !== EXACT) return true;
+        at = numberEnd;
+      } else {
+        at++;
+      }
+    }
+    this.#at = at;
+    return false;
+  }
+}
+
+const ofOneValue = new OtherValues();
 
 /**
  * Returns the class of an object or array: `NESTED` if `jsonb` can store it, `NESTED_AS_SENT` if it needs `json` because a key occurs
  * twice, or `OTHER` if only text can store it. The bytes are valid JSON.
  */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
-  let at = start;
-  while (at < end) {
-    const byte = bytes[at]!;
-    if (byte === ascii.QUOTE) {
-      at = afterString(bytes, at + 1, end);
-      if (at < 0) return OTHER;
-    } else if (byte >= ascii.ZERO && byte <= ascii.NINE) {
-      // The minus sign is skipped, because it would count as the end of the number.
-      const numberEnd = afterNumber(bytes, at + 1, end);
-      const numberClass = classifyNumber(bytes, at, numberEnd);
-      if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;
-      at = numberEnd;
-    } else {
-      at++;
-    }
-  }
+  const known = knownFacts(bytes, start, end)?.nestedClass;
+  if (known !== undefined) return known;
+  if (ofOneValue.begin(bytes, start, end).scanTo(end)) return OTHER;
   return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
+}
+
+/** Finds the class of a long object or array in turns. */
+export async function classifyInTurns(bytes: Buffer, start: number, end: number): Promise<JsonFacts> {
+  if (await scanInTurns(new OtherValues().begin(bytes, start, end), start, end))
+    return { nestedClass: OTHER };
+  const keysRepeat = await scanInTurns(searchLong(bytes, start, end), start, end);
+  return { nestedClass: keysRepeat ? NESTED_AS_SENT : NESTED };
 }
 
 /** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string contains NUL. */

@@ -9,7 +9,7 @@
 import type { Problem } from '../../core/errors.ts';
 import { overLimit } from '../../core/limit-exceeded.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
-import { countCost, found, MOST_UNITS, ownCost } from '../../encoding/columns/reading-cost.ts';
+import { countCost, MOST_UNITS, ownCost } from '../../encoding/columns/reading-cost.ts';
 import { ZoneNames } from '../../encoding/columns/zone-names.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import { type Expression, expressionsIn } from './defaults.ts';
@@ -210,7 +210,7 @@ function measureLiteral(
   const bytes = Buffer.from(literal);
   const areTooMany = read.zones.areTooMany(bytes, 0, bytes.length);
   if (areTooMany || bytes.length > cost.mostBytes) read.units = Number.POSITIVE_INFINITY;
-  countCost(cost, bytes, 0, bytes.length);
+  const found = countCost(cost, bytes, 0, bytes.length);
   read.units += Math.max(found.units, found.sorting, bytes.length * cost.unitsPerByte);
   const added = width === undefined ? 0 : width.addedText * valuesOf(width.repeats, literal);
   return bytes.length + found.digits + added;
