@@ -27,6 +27,12 @@ export interface CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 
   /**
+   * Takes an object or array like `cell`, but in turns of the event loop (core/bytes/scan-in-turns.ts). A source that can wait calls it
+   * instead of `cell` for a long value. The bytes must stay valid until the promise ends.
+   */
+  longCell?(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void>;
+
+  /**
    * Takes the cell if its bytes alone prove its class, and the class is one of `classes` (encoding/text-reading/seen.ts). A sink
    * may always refuse. If it does, it has taken nothing, and the caller passes the cell to `cell`.
    *

@@ -20,6 +20,18 @@ export class ForwardingSink implements CellSink {
     this.inner.cell(column, kind, bytes, start, end);
   }
 
+  /** A subclass whose `cell` does not change objects and arrays calls this in its method `longCell`. */
+  protected async passLong(
+    column: number,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): Promise<void> {
+    if (this.inner.longCell === undefined) this.inner.cell(column, kind, bytes, start, end);
+    else await this.inner.longCell(column, kind, bytes, start, end);
+  }
+
   moment(column: number, kind: number, days: number, microseconds: number): void {
     this.inner.moment(column, kind, days, microseconds);
   }

@@ -8,7 +8,7 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
-import { SHORT_SCAN_BYTES, type Scan } from '../../core/bytes/scan-in-turns.ts';
+import { type Scan, SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
 
 /** How long PostgreSQL compares two parts, in multiples of the time for two keys of `jsonb`; 0: it does not sort them. */
 export interface SortCost {

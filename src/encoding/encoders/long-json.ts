@@ -14,7 +14,7 @@ export interface JsonFacts {
   /** The result of `classifyNested`. */
   nestedClass?: number;
   /** The result of `countCost` for the type of the column. */
-  cost?: CountedCost;
+  cost?: CountedCost | undefined;
 }
 
 interface KnownValue {

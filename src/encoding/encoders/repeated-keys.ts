@@ -9,7 +9,7 @@
 
 import { randomInt } from 'node:crypto';
 import * as ascii from '../../core/bytes/ascii.ts';
-import { SHORT_SCAN_BYTES, type Scan } from '../../core/bytes/scan-in-turns.ts';
+import { type Scan, SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped } from './json-text.ts';
 import { knownFacts } from './long-json.ts';
@@ -181,7 +181,8 @@ export class KeySearch implements Scan {
     appendUnescaped(unescaped, bytes, keys[a + 2]!, keys[a + 3]!);
     appendUnescaped(otherUnescaped, bytes, keys[b + 2]!, keys[b + 3]!);
     const { position } = unescaped;
-    const isSame = unescaped.bytes.compare(otherUnescaped.bytes, 0, otherUnescaped.position, 0, position) === 0;
+    const isSame =
+      unescaped.bytes.compare(otherUnescaped.bytes, 0, otherUnescaped.position, 0, position) === 0;
     unescaped.clear();
     otherUnescaped.clear();
     return isSame;

@@ -16,12 +16,13 @@ import { problemColumn } from '../../core/identifiers.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { shortenBytes } from '../problems/problems.ts';
 import { englishWords, type LanguageWords } from '../text-reading/natural/language-words.ts';
-import { ANY_CLASS, EXACT, MIXED, NOTHING, OTHER, WHOLE } from '../text-reading/seen.ts';
+import { ANY_CLASS, EXACT, MIXED, NOTHING, OTHER, WHOLE, withCapacity } from '../text-reading/seen.ts';
 import { isAlteredNumber } from './altered-number.ts';
 import { classify, classifyMoment } from './cell-class.ts';
 import { ALL_FORMS, COMMA_FORMS, DATE_FORMS } from './form-bits.ts';
 import type { ShortYearSighting } from './natural-facts.ts';
 import type { NaturalReading } from './natural-type.ts';
+import { takeClassified } from './nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
 import { FEW, type Oddity, OddValues, type Sighting } from './odd-values.ts';
 import { type FormHint, TextForms } from './text-forms.ts';
@@ -318,6 +319,13 @@ export class TypeInference implements CellSink {
     this.#noteKnown(column);
   }
 
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    // The class of a value changes nothing in a column that is text anyway.
+    const isText = this.#choices.allText || (this.#seen[column] === OTHER && this.#forms[column] === 0);
+    if (isText) this.cell(column, kind, bytes, start, end);
+    else await takeClassified(bytes, start, end, () => this.cell(column, kind, bytes, start, end));
+  }
+
   /** Returns whether a further text may show that a column must not be offered as numbers, although one odd value made it text. */
   #mayBeAltered(column: number): boolean {
     return isNumberType(this.#turns[column]?.type ?? '') && this.#altered[column] === undefined;
@@ -368,9 +376,7 @@ export class TypeInference implements CellSink {
 
   endRow(): void {}
 
-  drain(): undefined {
-    return undefined;
-  }
+  drain(): undefined {}
 
   /** Records which further cells of the column would change nothing (`classesKnown`). */
   #noteKnown(column: number): void {
@@ -484,15 +490,9 @@ export class TypeInference implements CellSink {
 
   #growTo(columns: number): void {
     const capacity = Math.max(columns, this.#seen.length * 2);
-    const seen = new Uint16Array(capacity);
-    seen.set(this.#seen);
-    this.#seen = seen;
-    const known = new Uint16Array(capacity);
-    known.set(this.#known);
-    this.#known = known;
-    const knownTexts = new Uint16Array(capacity);
-    knownTexts.set(this.#knownTexts);
-    this.#knownTexts = knownTexts;
+    this.#seen = withCapacity(this.#seen, capacity);
+    this.#known = withCapacity(this.#known, capacity);
+    this.#knownTexts = withCapacity(this.#knownTexts, capacity);
     const forms = new Int32Array(capacity).fill(ALL_FORMS);
     forms.set(this.#forms);
     this.#forms = forms;

@@ -6,7 +6,7 @@
 
 import * as ascii from '../../core/bytes/ascii.ts';
 import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
-import { type JsonFacts, knownFacts } from '../encoders/long-json.ts';
+import { knownFacts, takeKnown } from '../encoders/long-json.ts';
 import { findRepeatedKey, searchLong } from '../encoders/repeated-keys.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
@@ -64,12 +64,22 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
   return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
 }
 
-/** Finds the class of a long object or array in turns. */
-export async function classifyInTurns(bytes: Buffer, start: number, end: number): Promise<JsonFacts> {
-  if (await scanInTurns(new OtherValues().begin(bytes, start, end), start, end))
-    return { nestedClass: OTHER };
+/** Finds the class in turns. */
+async function classInTurns(bytes: Buffer, start: number, end: number): Promise<number> {
+  if (await scanInTurns(new OtherValues().begin(bytes, start, end), start, end)) return OTHER;
   const keysRepeat = await scanInTurns(searchLong(bytes, start, end), start, end);
-  return { nestedClass: keysRepeat ? NESTED_AS_SENT : NESTED };
+  return keysRepeat ? NESTED_AS_SENT : NESTED;
+}
+
+/** Finds the class of a long object or array in turns, and takes the cell while the class is known. */
+export async function takeClassified(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  take: () => void,
+): Promise<void> {
+  const nestedClass = await classInTurns(bytes, start, end);
+  takeKnown({ bytes, start, end, facts: { nestedClass } }, take);
 }
 
 /** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string contains NUL. */

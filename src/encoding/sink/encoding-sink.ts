@@ -17,11 +17,13 @@ import { rowTooLong } from '../../core/cells/row-limit.ts';
 import type { Warning } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { COMPUTED, type ColumnMatcher, computedColumn } from '../columns/column-matching.ts';
-import { MOST_COPIED_DIGITS, MOST_MADE_DIGITS } from '../columns/reading-cost.ts';
+import { countCostInTurns, MOST_COPIED_DIGITS, MOST_MADE_DIGITS } from '../columns/reading-cost.ts';
 import { faultyElement, faultyElementPath } from '../encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.ts';
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
+import { checkJsonb } from '../encoders/json.ts';
+import { takeKnown } from '../encoders/long-json.ts';
 import { losses } from '../encoders/losses.ts';
 import { encodePlain } from '../encoders/plain-values.ts';
 import { LONG_VALUE_BYTES, ownUnitsOf, RowCost } from '../encoders/row-cost.ts';
@@ -327,6 +329,15 @@ export class EncodingSink implements CellSink {
       this.#misfits.cell(target, problem, out.bytes, this.#fieldStart[target]!, kind, bytes, start, end);
     if (losses.ofCell !== 0) this.#noteLosses(target, problem);
     this.#fieldEnd[target] = out.position;
+  }
+
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    const { code, readingCost } = this.#encoders[this.#targetOf[column]!] ?? {};
+    const cost = readingCost && (await countCostInTurns(readingCost, bytes, start, end));
+    const facts = code === codes.JSONB ? await checkJsonb(bytes, start, end) : {};
+    takeKnown({ bytes, start, end, facts: { ...facts, cost } }, () =>
+      this.cell(column, kind, bytes, start, end),
+    );
   }
 
   plainCell(

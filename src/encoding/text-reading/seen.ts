@@ -31,3 +31,10 @@ export const OTHER = 1 << 13;
 export const ANY_CLASS = 0xffff;
 /** Used alone: the column is text, and its values are counted to find out whether it is text only because of a few odd values. */
 export const MIXED = 1 << 15;
+
+/** Returns the classes of columns, with room for more columns. */
+export function withCapacity(classes: Uint16Array, columns: number): Uint16Array<ArrayBuffer> {
+  const larger = new Uint16Array(columns);
+  larger.set(classes);
+  return larger;
+}

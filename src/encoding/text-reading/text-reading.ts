@@ -89,6 +89,10 @@ export class TextReadingSink extends ForwardingSink {
     else this.inner.cell(column, kind, bytes, start, end);
   }
 
+  longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    return this.passLong(column, kind, bytes, start, end);
+  }
+
   #text(column: number, kind: number, bytes: Buffer, from: number, to: number): void {
     let start = from;
     let end = to;

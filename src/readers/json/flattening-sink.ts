@@ -126,6 +126,14 @@ export class FlatteningSink extends ForwardingSink {
     else this.#put(member, kind, bytes, start, end);
   }
 
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    const member = this.#keys[column]!;
+    // A member without a column, or whose column another one has, takes no long way.
+    const isPlain = member.column >= 0 && !member.hasSameName && (kind !== OBJECT || member.keepsObject);
+    if (isPlain) await this.passLong(member.column, kind, bytes, start, end);
+    else this.cell(column, kind, bytes, start, end);
+  }
+
   override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     super.fault(column < 0 ? -1 : this.#keys[column]!.column, fault, bytes, start, end);
   }

@@ -94,6 +94,16 @@ export class JsonDocumentScanner {
     return this.#rows.rowBytes;
   }
 
+  /** The scan has stopped after a long value of a row. Call `passLongCell` before the next `write`. */
+  get hasLongCell(): boolean {
+    return this.#rows.hasLongCell;
+  }
+
+  /** Passes the value on to the sink. */
+  passLongCell(): Promise<void> {
+    return this.#rows.passLongCell(this.sink!);
+  }
+
   /** Returns whether the last row has ended. More of the document may follow. */
   get rowsEnded(): boolean {
     return this.#rows.isDone;
@@ -102,7 +112,7 @@ export class JsonDocumentScanner {
   /**
    * Scans the next bytes of the body, chunk[start, limit). It does not keep the chunk.
    *
-   * @returns `limit`. If no sink is set, it once returns the position of the first row. `rowsSeen` is then true, and the caller sets
+   * @returns `limit`, or the position after a long value (`hasLongCell`). If no sink is set, it once returns the position of the first row. `rowsSeen` is then true, and the caller sets
    *   the sink and calls again with this position as `start`
    * @throws AppError `invalid-json` with the byte offset, `invalid-data` if the document is not such a body,
    *   `limit-exceeded`; the scanner cannot be used afterwards
@@ -116,7 +126,7 @@ export class JsonDocumentScanner {
       const invalid = this.#utf8.check(chunk, start, limit);
       const end = invalid < 0 ? limit : invalid;
       let i = start;
-      while (i < end && (this.#state !== IN_ROWS || this.sink !== undefined))
+      while (i < end && !this.hasLongCell && (this.#state !== IN_ROWS || this.sink !== undefined))
         i = this.#scanPart(chunk, i, end);
       // The caller will pass the bytes of the rows again, so the check starts again, too.
       if (i < end) this.#utf8.restart();

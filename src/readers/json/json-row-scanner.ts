@@ -7,6 +7,7 @@
  */
 
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
+import { SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
 import {
   ARRAY,
   FALSE,
@@ -65,6 +66,8 @@ export class JsonRowScanner {
   row = 0;
   /** The `]` after the rows, or the end of the only row, has been seen. */
   isDone = false;
+  /** The scan has stopped after a long value. Call `passLongCell` before the next `scan`. */
+  hasLongCell = false;
   readonly #lines: LineCounter;
   readonly #columnLimit: Limit;
   readonly #cellLimit: ByteLimit;
@@ -132,13 +135,14 @@ export class JsonRowScanner {
   /**
    * Scans bytes that are valid UTF-8. A sequence may be cut at `end`.
    *
-   * @returns the position after the `]`, or after the only row, otherwise `end`
+   * @returns the position after the `]`, after the only row or after a long value (`hasLongCell`), otherwise `end`
    * @throws JsonFault, LimitFault, RowTooLong
    */
   scan(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     const { row } = this;
     const next = this.#token === NO_TOKEN ? start : this.#resumeToken(chunk, start, end, sink);
-    const after = this.#token === NO_TOKEN ? this.#scanRows(chunk, next, end, sink) : end;
+    const isStopped = this.#token !== NO_TOKEN || this.hasLongCell;
+    const after = isStopped ? next : this.#scanRows(chunk, next, end, sink);
     if (this.row === row && this.#isInRow()) this.#countRowBytes(after - start);
     else this.#rowBytes = 0;
     return after;
@@ -421,9 +425,27 @@ export class JsonRowScanner {
     this.#state = token === KEY_TOKEN ? COLON : token === ROW_TOKEN ? this.#afterRow : AFTER_VALUE;
     if (token === KEY_TOKEN) this.#enterColumn(held.bytes, 0, held.length, sink);
     else if (token === ROW_TOKEN) this.#pushFaultyRow(held.bytes, 0, held.length, sink);
-    else this.#pushCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
+    else if (this.#isLong(sink)) {
+      this.hasLongCell = true;
+      return after;
+    } else this.#pushCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
     held.release();
     return after;
+  }
+
+  /** Returns whether the sink takes the current value in turns. */
+  #isLong({ longCell }: CellSink): boolean {
+    const isNested = this.#firstByte === 0x7b || this.#firstByte === 0x5b;
+    return isNested && this.#held.length > SHORT_SCAN_BYTES && !this.#isRepeated && longCell !== undefined;
+  }
+
+  /** Passes on the value after which the scan has stopped. */
+  async passLongCell(sink: CellSink): Promise<void> {
+    const { bytes, length } = this.#held;
+    this.#nestedValues++;
+    await sink.longCell!(this.#column, kindOf(this.#firstByte), bytes, 0, length);
+    this.hasLongCell = false;
+    this.#held.release();
   }
 
   #enterColumn(bytes: Buffer, start: number, end: number, sink: CellSink): void {

@@ -44,9 +44,14 @@ export async function scanRows(
   const rows = new JsonRowScanner(limits, new LineCounter(list === 'lines'));
   if (list === 'one') rows.beginOne();
   const scanner = {
-    write(chunk: Buffer, start: number, end: number): void {
-      if (!rows.isDone) rows.scan(chunk, start, end, sink);
+    write(chunk: Buffer, start: number, end: number): number {
+      const after = rows.isDone ? end : rows.scan(chunk, start, end, sink);
+      return rows.isDone ? end : after;
     },
+    get hasLongCell(): boolean {
+      return rows.hasLongCell;
+    },
+    passLongCell: () => rows.passLongCell(sink),
     get rowBytes(): number {
       return rows.rowBytes;
     },

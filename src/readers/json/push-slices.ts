@@ -17,7 +17,11 @@ const shortSliceBytes = 1024;
 interface SliceScanner {
   /** About how many bytes of the current row were scanned, if that is a long row. */
   readonly rowBytes: number;
-  write(chunk: Buffer, start: number, end: number): void;
+  /** Returns the position from which to continue. */
+  write(chunk: Buffer, start: number, end: number): number;
+  /** The scan has stopped after a long value, which `passLongCell` passes to the sink. */
+  readonly hasLongCell: boolean;
+  passLongCell(): Promise<void>;
 }
 
 /**
@@ -36,8 +40,8 @@ export async function pushSlices(
   for (let start = begin; start < chunk.length; ) {
     signal.throwIfAborted();
     const end = Math.min(start + size, chunk.length);
-    scanner.write(chunk, start, end);
-    start = end;
+    start = scanner.write(chunk, start, end);
+    if (scanner.hasLongCell) await scanner.passLongCell();
     const drained = pauseBetweenSlices(sink, scanner.rowBytes);
     size = drained === undefined ? sliceBytes : shortSliceBytes;
     if (drained !== undefined) await drained;

@@ -78,6 +78,10 @@ export class NaturalReadingSink extends ForwardingSink {
       this.inner.cell(column, kind, bytes, start, end);
   }
 
+  longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    return this.passLong(column, kind, bytes, start, end);
+  }
+
   /** Passes on the value of the text if the text is in the notation. Returns whether it is. */
   #reads(column: number, notation: Notation, bytes: Buffer, start: number, end: number): boolean {
     switch (notation.kind) {

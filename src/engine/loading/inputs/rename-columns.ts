@@ -100,6 +100,10 @@ class RenamingSink extends ForwardingSink {
     this.#oldNames.set(newName, name);
     super.column(column, newName, place, type);
   }
+
+  longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    return this.passLong(column, kind, bytes, start, end);
+  }
 }
 
 function sameName(newName: string, one: string, other: string): AppError {

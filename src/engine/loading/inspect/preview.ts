@@ -169,6 +169,15 @@ export class Preview implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.cell(column, kind, bytes, start, end);
+    this.#take(column, kind, bytes, start, end);
+  }
+
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    await this.#inference.longCell(column, kind, bytes, start, end);
+    this.#take(column, kind, bytes, start, end);
+  }
+
+  #take(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === NULL) return;
     this.#values[column]!++;
     if (!this.#row) return;

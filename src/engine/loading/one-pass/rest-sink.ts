@@ -20,6 +20,10 @@ export class RestSink extends ForwardingSink {
     if (this.#isInRest) this.inner.cell(column, kind, bytes, start, end);
   }
 
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    if (this.#isInRest) await this.passLong(column, kind, bytes, start, end);
+  }
+
   override moment(column: number, kind: number, days: number, microseconds: number): void {
     if (this.#isInRest) this.inner.moment(column, kind, days, microseconds);
   }

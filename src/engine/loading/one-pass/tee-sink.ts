@@ -86,6 +86,19 @@ export class TeeSink implements CellSink {
     }
   }
 
+  async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    await this.#inference.longCell(column, kind, bytes, start, end);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
+    const encoder = this.#encoder;
+    if (encoder === undefined) return;
+    try {
+      if (encoder.longCell === undefined) encoder.cell(column, kind, bytes, start, end);
+      else await encoder.longCell(column, kind, bytes, start, end);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   moment(column: number, kind: number, days: number, microseconds: number): void {
     if (!this.#inference.isMomentKnown(column, kind)) {
       this.#inference.moment(column, kind, days, microseconds);

@@ -114,6 +114,12 @@ class PatchSink extends ForwardingSink {
     else this.#correct(column, correction, kind === NULL ? null : textOf(kind, bytes, start, end));
   }
 
+  async longCell(source: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    const column = this.#target(source);
+    if (this.#ofRow && this.#find(column) !== undefined) this.cell(source, kind, bytes, start, end);
+    else await this.passLong(column, kind, bytes, start, end);
+  }
+
   override moment(source: number, kind: number, days: number, microseconds: number): void {
     const column = this.#target(source);
     const correction = this.#ofRow && this.#find(column);
