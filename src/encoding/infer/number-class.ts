@@ -88,6 +88,7 @@ function classifyBeyondNumeric(bytes: Buffer, start: number, end: number): numbe
     if (byte !== ZERO) {
       if (firstSignificant < 0) firstSignificant = digits;
       lastSignificant = digits;
+      if (digits - firstSignificant >= DOUBLE_DIGITS) return OTHER;
     }
     digits++;
   }

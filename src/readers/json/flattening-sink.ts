@@ -8,6 +8,7 @@
 
 import * as ascii from '../../core/bytes/ascii.ts';
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
+import { SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
 import { NULL, OBJECT, REPEATED_KEY, SAME_COLUMN_NAME, STRING } from '../../core/cells/cell-kind.ts';
 import type { CellSink } from '../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../core/cells/forwarding-sink.ts';
@@ -65,6 +66,14 @@ class Member {
   }
 }
 
+/** A long object or array that becomes a cell. */
+interface LongCell {
+  column: number;
+  kind: number;
+  start: number;
+  end: number;
+}
+
 export class FlatteningSink extends ForwardingSink {
   readonly #options: FlatteningOptions;
   /** The members that are keys of the rows, by the scanner's column number. */
@@ -76,6 +85,8 @@ export class FlatteningSink extends ForwardingSink {
   #row = 0;
   /** The member that has the problem that the inner sink is taking, if another member has its column. */
   #refused: Member | undefined;
+  /** The values of the current cell that the inner sink takes in turns after the others; undefined: the cell is not long. */
+  #waiting: LongCell[] | undefined;
   readonly #unescaper = new StringUnescaper();
   readonly #held: GrowableBytes;
 
@@ -127,11 +138,11 @@ export class FlatteningSink extends ForwardingSink {
   }
 
   async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
-    const member = this.#keys[column]!;
-    // A member without a column, or whose column another one has, takes no long way.
-    const isPlain = member.column >= 0 && !member.hasSameName && (kind !== OBJECT || member.keepsObject);
-    if (isPlain) await this.passLong(member.column, kind, bytes, start, end);
-    else this.cell(column, kind, bytes, start, end);
+    const waiting: LongCell[] = [];
+    this.#waiting = waiting;
+    this.cell(column, kind, bytes, start, end);
+    this.#waiting = undefined;
+    for (const cell of waiting) await this.passLong(cell.column, cell.kind, bytes, cell.start, cell.end);
   }
 
   override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
@@ -151,7 +162,9 @@ export class FlatteningSink extends ForwardingSink {
       this.#refused = member;
       this.inner.fault(member.column, SAME_COLUMN_NAME, bytes, start, end);
       this.#refused = undefined;
-    } else this.inner.cell(member.column, kind, bytes, start, end);
+    } else if (kind >= OBJECT && end - start > SHORT_SCAN_BYTES && this.#waiting !== undefined)
+      this.#waiting.push({ column: member.column, kind, start, end });
+    else this.inner.cell(member.column, kind, bytes, start, end);
   }
 
   /**
