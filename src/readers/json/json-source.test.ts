@@ -66,3 +66,34 @@ test('an aborted read ends with the reason of the signal', async () => {
   assert.ok(sink.rows.length < rows.length);
   await spool.close();
 });
+
+test('a long object or array is passed in turns, and all cells remain in their order', async () => {
+  const values = Array.from({ length: 40_000 }, (_, index) => ({ [`k${index}`]: 'é' }));
+  const long = JSON.stringify(values);
+  assert.ok(long.length > 500_000);
+  const row = (id: number) => `{"a":${long}, "b":${id},"c":{"d":${long}}}`;
+  class LongSink extends CollectingSink {
+    longCells = 0;
+    async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+      this.longCells++;
+      const text = bytes.toString('utf8', start, end);
+      await nextTurn();
+      assert.equal(bytes.toString('utf8', start, end), text);
+      this.cell(column, kind, bytes, start, end);
+    }
+  }
+  const limits = { ...testLimits, maxRowBytes: 10_000_000 };
+  const lists = [
+    ['array', `${row(1)},{"a":[],"b":{}},${row(3)}], "x": 1}`],
+    ['lines', `${row(1)}\n{"a":[],"b":{}}\n${row(3)}`],
+  ] as const;
+  for (const [list, text] of lists) {
+    const spool = await spoolOf(text, 1000);
+    const [inTurns, atOnce] = [new LongSink(), new CollectingSink()];
+    for (const sink of [inTurns, atOnce]) await jsonSource(spool, limits, list, nowhere).read(sink, never);
+    assert.equal(inTurns.longCells, 4);
+    assert.deepEqual(inTurns.rows, atOnce.rows);
+    assert.equal(inTurns.rows.length, 3);
+    await spool.close();
+  }
+});
