@@ -42,6 +42,7 @@ const state = {
     'src/core/join-small-chunks.ts open',
     'src/core/pause-for-others.ts isSharing',
     'src/core/pause-for-others.ts turnEndsAt',
+    'src/encoding/encoders/repeated-keys.ts lastSearch',
     'src/main.ts service',
     'src/main.ts stoppingSinceMs',
     'src/service/outgoing/look-up-host.ts lastOfSystem',

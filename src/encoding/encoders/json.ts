@@ -14,7 +14,7 @@ import { codeUnit } from './json-text.ts';
 import { type JsonFacts, knownFacts } from './long-json.ts';
 import { KEYS_REPEATED, losses } from './losses.ts';
 import { encodeNumeric } from './numeric.ts';
-import { findRepeatedKey, searchLong } from './repeated-keys.ts';
+import { findRepeatedKey, searchInTurns } from './repeated-keys.ts';
 import * as codes from './type-codes.ts';
 
 const TRUE_TEXT = Buffer.from('true');
@@ -177,7 +177,7 @@ function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
 export async function checkJsonb(bytes: Buffer, start: number, end: number): Promise<JsonFacts> {
   const fit = new JsonbFit().begin(new CopyBuffer(256), bytes, start, end);
   if (await scanInTurns(fit, start, end)) return { fitsJsonb: false };
-  return { fitsJsonb: true, keysRepeat: await scanInTurns(searchLong(bytes, start, end), start, end) };
+  return { fitsJsonb: true, keysRepeat: await searchInTurns(bytes, start, end) };
 }
 
 /** A length at which every number without an exponent is valid for `numeric`. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { ARRAY, NULL } from '../../core/cells/cell-kind.ts';
 import { countCost, countCostInTurns, ownCost } from '../columns/reading-cost.ts';
 import { classifyNested, takeClassified } from '../infer/nested-class.ts';
@@ -10,7 +9,7 @@ import { CopyBuffer } from './copy-buffer.ts';
 import { checkJsonb, encodeJson } from './json.ts';
 import { knownFacts, takeKnown } from './long-json.ts';
 import { KEYS_REPEATED, losses } from './losses.ts';
-import { findRepeatedKey, repeatedKey, searchLong } from './repeated-keys.ts';
+import { findRepeatedKey, repeatedKey, searchInTurns } from './repeated-keys.ts';
 
 const jsonb = { oid: 3802, name: 'jsonb', typmod: -1, kind: 'base' } as const;
 const cost = ownCost(jsonb.oid);
@@ -43,7 +42,7 @@ test('checks in turns find the same as checks at once, wherever the parts end', 
       const end = bytes.length - 4;
       const keysRepeat = repeated !== undefined;
       assert.equal(findRepeatedKey(bytes, shift, end), keysRepeat);
-      assert.equal(await scanInTurns(searchLong(bytes, shift, end), shift, end), keysRepeat);
+      assert.equal(await searchInTurns(bytes, shift, end), keysRepeat);
       if (keysRepeat) assert.equal(bytes.toString('utf8', repeatedKey.start, repeatedKey.end), repeated);
       const facts = await checkJsonb(bytes, shift, end);
       assert.deepEqual(facts, fitsJsonb ? { fitsJsonb, keysRepeat } : { fitsJsonb });
@@ -78,4 +77,13 @@ test('what is known about a value is used for this value, and only while its cel
   };
   assert.throws(() => takeKnown({ bytes, start: 0, end: 15, facts }, fails), /refused/);
   assert.equal(classifyNested(bytes, 0, 15), NESTED_AS_SENT);
+});
+
+test('searches for repeated keys in turns run one after the other, and each finds its own key', async () => {
+  const texts = values.map(([text]) => Buffer.from(text));
+  const found = await Promise.all(texts.map((bytes) => searchInTurns(bytes, 0, bytes.length)));
+  assert.deepEqual(
+    found,
+    values.map(([, , , repeated]) => repeated !== undefined),
+  );
 });

@@ -9,7 +9,7 @@
 
 import { randomInt } from 'node:crypto';
 import * as ascii from '../../core/bytes/ascii.ts';
-import { type Scan, SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
+import { type Scan, SHORT_SCAN_BYTES, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped } from './json-text.ts';
 import { knownFacts } from './long-json.ts';
@@ -197,8 +197,18 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
   return knownFacts(bytes, start, end)?.keysRepeat ?? searchLong(bytes, start, end).scanTo(end);
 }
 
+/** The end of the last search in turns. Only one search runs at a time, because it may take 70 MB. */
+let lastSearch: Promise<unknown> = Promise.resolve();
+
+/** Searches a long value in turns. @returns whether a key is repeated */
+export function searchInTurns(bytes: Buffer, start: number, end: number): Promise<boolean> {
+  const search = lastSearch.then(() => scanInTurns(searchLong(bytes, start, end), start, end));
+  lastSearch = search.catch(() => {});
+  return search;
+}
+
 /** Returns a search in a long value. */
-export function searchLong(bytes: Buffer, start: number, end: number): KeySearch {
+function searchLong(bytes: Buffer, start: number, end: number): KeySearch {
   const mostKeys = (end - start) / BYTES_OF_KEY;
   // The system provides a page of a large array only when the page is written to.
   return new KeySearch(2 ** Math.ceil(Math.log2(2 * mostKeys))).begin(bytes, start, end);

@@ -7,7 +7,7 @@
 import * as ascii from '../../core/bytes/ascii.ts';
 import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { knownFacts, takeKnown } from '../encoders/long-json.ts';
-import { findRepeatedKey, searchLong } from '../encoders/repeated-keys.ts';
+import { findRepeatedKey, searchInTurns } from '../encoders/repeated-keys.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
 
@@ -67,8 +67,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
 /** Finds the class in turns. */
 async function classInTurns(bytes: Buffer, start: number, end: number): Promise<number> {
   if (await scanInTurns(new OtherValues().begin(bytes, start, end), start, end)) return OTHER;
-  const keysRepeat = await scanInTurns(searchLong(bytes, start, end), start, end);
-  return keysRepeat ? NESTED_AS_SENT : NESTED;
+  return (await searchInTurns(bytes, start, end)) ? NESTED_AS_SENT : NESTED;
 }
 
 /** Finds the class of a long object or array in turns, and takes the cell while the class is known. */

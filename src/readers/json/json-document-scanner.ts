@@ -112,8 +112,8 @@ export class JsonDocumentScanner {
   /**
    * Scans the next bytes of the body, chunk[start, limit). It does not keep the chunk.
    *
-   * @returns `limit`, or the position after a long value (`hasLongCell`). If no sink is set, it once returns the position of the first row. `rowsSeen` is then true, and the caller sets
-   *   the sink and calls again with this position as `start`
+   * @returns `limit`, or the position after a long value (`hasLongCell`). If no sink is set, it once returns the position of the first row.
+   *   `rowsSeen` is then true, and the caller sets the sink and calls again with this position as `start`
    * @throws AppError `invalid-json` with the byte offset, `invalid-data` if the document is not such a body,
    *   `limit-exceeded`; the scanner cannot be used afterwards
    */
