@@ -111,9 +111,6 @@ class Readings {
   }
 }
 
-/** The record of each blank line. 64 KiB may consist of such lines. */
-const blankLine: ReadField[] = [];
-
 export class RectangularReading {
   readonly #bytes: Buffer;
   readonly #end: number;
@@ -135,7 +132,7 @@ export class RectangularReading {
   /**
    * Reads the lines from `start` to the end of the bytes.
    *
-   * @returns the records, of which a blank line has no field; undefined: no reading or more than one is the best, or it is not plausible
+   * @returns the records; undefined: no reading or more than one is the best, or it is not plausible
    */
   read(start: number): ReadField[][] | undefined {
     const readings = this.#readings;
@@ -243,11 +240,9 @@ export class RectangularReading {
     const records: ReadField[][] = [];
     let state = last;
     for (let before = numbers[state + BEFORE]!; before >= 0; before = numbers[state + BEFORE]!) {
-      const isRecord = numbers[state + INDEX] === 0;
-      const [start, end] = [numbers[before + POSITION]!, numbers[state + FIELD_END]!];
-      const isBlankLine = isRecord && numbers[before + INDEX] === 0 && start === end;
-      if (isRecord) records.push(isBlankLine ? blankLine : []);
-      if (!isBlankLine) records.at(-1)!.push({ start, end, kind: numbers[state + KIND]! });
+      if (numbers[state + INDEX] === 0) records.push([]);
+      const start = numbers[before + POSITION]!;
+      records.at(-1)!.push({ start, end: numbers[state + FIELD_END]!, kind: numbers[state + KIND]! });
       state = before;
     }
     for (const record of records) record.reverse();
