@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { QuoteRepair } from './quote-repair.ts';
-import { RectangularReading } from './rectangular-reading.ts';
 
 const dialect = { delimiter: 0x2c, quote: 0x22, comment: 0 };
 
@@ -86,24 +85,6 @@ test('the search for a reading has a bound, whatever the number of fields is', (
   for (let round = 0; round < 40; round++) repair('a,b\n'.repeat(4000), 2);
   const { user: usual } = process.cpuUsage(plain);
   assert.ok(user < 40 * usual, `${user} µs of processor time, ${usual} µs for usual lines`);
-});
-
-test('one reading of many short fields takes a short turn', () => {
-  const leastMs = (rounds: number, work: () => unknown): number => {
-    const times = Array.from({ length: rounds }, () => {
-      const before = performance.now();
-      work();
-      return performance.now() - before;
-    });
-    // The least time is that of a round which no other program has interrupted.
-    return Math.min(...times);
-  };
-  const usual = leastMs(50, () => repair('a,b\n'.repeat(16_384), 2));
-  for (const text of [`1,"${'\n'.repeat(65_533)}`, `1,"${'","\n'.repeat(16_383)}`]) {
-    const bytes = Buffer.from(text);
-    const took = leastMs(20, () => new RectangularReading(bytes, bytes.length, dialect, 3).read(0));
-    assert.ok(took < 100 * usual, `${took} ms, ${usual} ms to walk over as many bytes`);
-  }
 });
 
 test('lines are counted as CR, LF or CRLF end them, also if a file mixes the three', () => {

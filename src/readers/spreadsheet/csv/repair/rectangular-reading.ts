@@ -8,6 +8,7 @@
 
 import { CR, LF, SPACE, TAB } from '../../../../core/bytes/ascii.ts';
 import type { CsvDialect } from '../csv-dialect.ts';
+import { nextLineEnd } from '../field-bytes.ts';
 
 /** How a field is read. */
 const PLAIN = 0;
@@ -29,6 +30,8 @@ const linesCost = 2;
 const maxFieldCost = 16;
 /** The maximum number of steps for each byte. Ordinary lines need about one. */
 const stepsPerByte = 16;
+/** More fields than a record can have, as a factor: a spreadsheet has at most 16,384 columns. */
+const maxFields = 32_768;
 
 export interface ReadField {
   start: number;
@@ -37,77 +40,43 @@ export interface ReadField {
   kind: number;
 }
 
-/** The numbers of a state: its position, the number of fields before it in its record, and the cheapest step that reaches it. */
-const INDEX = 0;
-const COST = 1;
-/** 1 if only one reading has this cost. */
-const IS_ONLY = 2;
-/** The state before the step. */
-const BEFORE = 3;
-/** The position of the delimiter or the line end of the field. */
-const FIELD_END = 4;
-const KIND = 5;
-/** Another state of the same position; -1: there is none. */
-const OTHER = 6;
-const POSITION = 7;
-const stateNumbers = 8;
-
-/**
- * The possible steps from one field to the next, and the states that they reach. A state is a position and the number of fields before it in its
- * record. All states are in one list of numbers, because 64 KiB may have as many states, and objects or maps for them would take 100 ms.
- */
+/** The possible steps from one field to the next, and the states that they reach. A state is a position and the number of fields before it in its record. */
 class Readings {
-  numbers = new Int32Array(1024 * stateNumbers);
-  #length = 0;
-  /** The number of states that `find` has compared. */
-  compared = 0;
-  /** The last state of each position; -1: there is none. */
-  readonly lastAt: Int32Array;
+  readonly position: number[] = [];
+  readonly index: number[] = [];
+  readonly cost: number[] = [];
+  /** Whether only one reading has this cost. */
+  readonly isOnly: boolean[] = [];
+  readonly before: number[] = [];
+  readonly fieldEnd: number[] = [];
+  readonly kind: number[] = [];
+  readonly #byPosition = new Map<number, number[]>();
+  /** A position may have as many states as a record has fields. */
+  readonly #byBoth = new Map<number, number>();
 
-  constructor(end: number) {
-    this.lastAt = new Int32Array(end + 1).fill(-1);
+  at(position: number): number[] | undefined {
+    return this.#byPosition.get(position);
   }
 
-  /** Returns the state of a position with this number of fields before it; -1: there is none. */
-  find(position: number, index: number): number {
-    const { numbers } = this;
-    let state = this.lastAt[position]!;
-    for (; state >= 0 && numbers[state + INDEX] !== index; this.compared++) state = numbers[state + OTHER]!;
-    return state;
-  }
-
-  /** @param before the state before; -1 for the first state */
   reach(position: number, index: number, cost: number, before: number, fieldEnd: number, kind: number): void {
-    let state = this.find(position, index);
-    let isOnly = before < 0 ? 1 : this.numbers[before + IS_ONLY]!;
+    const known = this.#byPosition.get(position);
+    const both = position * maxFields + index;
+    let state = this.#byBoth.get(both) ?? -1;
+    if (state >= 0 && cost > this.cost[state]!) return;
+    const isTie = state >= 0 && cost === this.cost[state]!;
     if (state < 0) {
-      state = this.#add(position, index);
-    } else {
-      const known = this.numbers[state + COST]!;
-      if (cost > known) return;
-      if (cost === known) isOnly = 0;
+      state = this.position.length;
+      this.#byBoth.set(both, state);
+      if (known === undefined) this.#byPosition.set(position, [state]);
+      else known.push(state);
     }
-    const { numbers } = this;
-    numbers[state + COST] = cost;
-    numbers[state + IS_ONLY] = isOnly;
-    numbers[state + BEFORE] = before;
-    numbers[state + FIELD_END] = fieldEnd;
-    numbers[state + KIND] = kind;
-  }
-
-  #add(position: number, index: number): number {
-    const state = this.#length;
-    this.#length += stateNumbers;
-    if (this.#length > this.numbers.length) {
-      const grown = new Int32Array(2 * this.numbers.length);
-      grown.set(this.numbers);
-      this.numbers = grown;
-    }
-    this.numbers[state + POSITION] = position;
-    this.numbers[state + INDEX] = index;
-    this.numbers[state + OTHER] = this.lastAt[position]!;
-    this.lastAt[position] = state;
-    return state;
+    this.position[state] = position;
+    this.index[state] = index;
+    this.cost[state] = cost;
+    this.isOnly[state] = !isTie && (before < 0 || this.isOnly[before]!);
+    this.before[state] = before;
+    this.fieldEnd[state] = fieldEnd;
+    this.kind[state] = kind;
   }
 }
 
@@ -116,7 +85,7 @@ export class RectangularReading {
   readonly #end: number;
   readonly #dialect: CsvDialect;
   readonly #fields: number;
-  readonly #readings: Readings;
+  readonly #readings = new Readings();
   #stepsLeft: number;
 
   /** @param fields the number of fields that every record must have, at least 2 */
@@ -125,7 +94,6 @@ export class RectangularReading {
     this.#end = end;
     this.#dialect = dialect;
     this.#fields = fields;
-    this.#readings = new Readings(end);
     this.#stepsLeft = 0;
   }
 
@@ -139,46 +107,44 @@ export class RectangularReading {
     this.#stepsLeft = (this.#end - start) * stepsPerByte;
     readings.reach(start, 0, 0, -1, 0, PLAIN);
     for (let at = start; at < this.#end; at++) {
-      if (readings.lastAt[at]! < 0) continue;
-      this.#moveFrom(at);
-      if (this.#stepsLeft < readings.compared) return undefined;
+      const states = readings.at(at);
+      if (states === undefined) continue;
+      this.#moveFrom(at, states);
+      if (this.#stepsLeft < 0) return undefined;
     }
-    const last = readings.find(this.#end, 0);
-    if (last < 0 || readings.numbers[last + IS_ONLY] === 0) return undefined;
+    const last = readings.at(this.#end)?.find((state) => readings.index[state] === 0);
+    if (last === undefined || !readings.isOnly[last]) return undefined;
     const records = this.#recordsTo(last);
     // Wrong records next to each other may be parts of one record, so they are not accepted.
     const isAlone = records.every((record, at) => !record.some(isWrong) || !records[at + 1]?.some(isWrong));
     return isAlone && records.every(isPlausible) ? records : undefined;
   }
 
-  #moveFrom(start: number): void {
+  #moveFrom(start: number, states: readonly number[]): void {
     const { quote, delimiter, skipsSpace } = this.#dialect;
     const bytes = this.#bytes;
     let at = start;
     while (skipsSpace && at < this.#end && isSpace(bytes[at]!) && bytes[at] !== delimiter) at++;
-    if (bytes[at] === quote && at < this.#end) this.#moveQuoted(at + 1, start);
+    if (bytes[at] === quote && at < this.#end) this.#moveQuoted(at + 1, states);
     let quotes = 0;
     let end = start;
     for (; end < this.#end && !this.#endsField(end); end++) if (bytes[end] === quote) quotes++;
     this.#stepsLeft -= end - start;
     const isLeading = bytes[at] === quote && at < end;
-    this.#move(start, isLeading ? leadingCost + quotes - 1 : quotes, end, isLeading ? TEXT : PLAIN);
+    this.#move(states, isLeading ? leadingCost + quotes - 1 : quotes, end, isLeading ? TEXT : PLAIN);
   }
 
   /** Adds the steps to each end that a quoted field may have. @param from the position after its opening quote */
-  #moveQuoted(from: number, start: number): void {
+  #moveQuoted(from: number, states: readonly number[]): void {
     const { quote } = this.#dialect;
     const bytes = this.#bytes;
     let cost = 0;
     // The cost of quotes that look as if they opened a field. It is added only if other quotes of the field are wrong.
     let ofOpening = 0;
     let at = from;
-    let hasLines = false;
     while (cost < maxFieldCost) {
-      let found = at;
-      for (; found < this.#end && bytes[found] !== quote; found++)
-        if (bytes[found] === LF || bytes[found] === CR) hasLines = true;
-      if (found === this.#end) break;
+      const found = bytes.indexOf(quote, at);
+      if (found < 0 || found >= this.#end) break;
       let run = found;
       while (run < this.#end && bytes[run] === quote) run++;
       this.#stepsLeft -= run - at;
@@ -190,32 +156,30 @@ export class RectangularReading {
       // A quote that follows a delimiter or a line end opens the next field.
       if (isOpening && isOdd && !mayClose) break;
       if (isOpening) ofOpening += openingCost;
-      const costOfLines = hasLines ? linesCost : 0;
-      if (mayClose && isOdd && cost === 0) this.#move(start, 0, end, QUOTED);
-      else if (mayClose) this.#move(start, cost + ofOpening + (isOdd ? 0 : 1) + costOfLines, end, UNDOUBLED);
+      if (mayClose && isOdd && cost === 0) this.#move(states, 0, end, QUOTED);
+      else if (mayClose) this.#moveUndoubled(from, end, states, cost + ofOpening + (isOdd ? 0 : 1));
       if (isOdd) cost += mayClose ? closingCost : 1;
       at = run;
     }
     if (cost < maxFieldCost) this.#stepsLeft -= Math.min(this.#end - at, 64);
   }
 
-  /**
-   * Adds the step that ends a field, from all states at its beginning.
-   *
-   * @param start where the field begins
-   * @param end the position of the delimiter, the line end or the end of the lines
-   */
-  #move(start: number, cost: number, end: number, kind: number): void {
+  #moveUndoubled(from: number, end: number, states: readonly number[], cost: number): void {
+    const hasLines = nextLineEnd(this.#bytes.subarray(0, end), from, true) < end;
+    this.#move(states, hasLines ? cost + linesCost : cost, end, UNDOUBLED);
+  }
+
+  /** Adds the step that ends a field, from all states at its beginning. @param end the position of the delimiter, the line end or the end of the lines */
+  #move(states: readonly number[], cost: number, end: number, kind: number): void {
     const readings = this.#readings;
     const isInRecord = this.#bytes[end] === this.#dialect.delimiter && end < this.#end;
     const next = isInRecord ? end + 1 : this.#afterLineEnd(end);
-    for (let state = readings.lastAt[start]!; state >= 0; state = readings.numbers[state + OTHER]!) {
+    for (const state of states) {
       this.#stepsLeft--;
-      const index = readings.numbers[state + INDEX]! + 1;
-      const isBlankLine = index === 1 && end === start;
+      const index = readings.index[state]! + 1;
+      const isBlankLine = index === 1 && end === readings.position[state];
       if (isInRecord ? index === this.#fields : index !== this.#fields && !isBlankLine) continue;
-      const total = readings.numbers[state + COST]! + cost;
-      readings.reach(next, isInRecord ? index : 0, total, state, end, kind);
+      readings.reach(next, isInRecord ? index : 0, readings.cost[state]! + cost, state, end, kind);
     }
   }
 
@@ -236,14 +200,12 @@ export class RectangularReading {
   }
 
   #recordsTo(last: number): ReadField[][] {
-    const { numbers } = this.#readings;
+    const { position, index, before, fieldEnd, kind } = this.#readings;
     const records: ReadField[][] = [];
-    let state = last;
-    for (let before = numbers[state + BEFORE]!; before >= 0; before = numbers[state + BEFORE]!) {
-      if (numbers[state + INDEX] === 0) records.push([]);
-      const start = numbers[before + POSITION]!;
-      records.at(-1)!.push({ start, end: numbers[state + FIELD_END]!, kind: numbers[state + KIND]! });
-      state = before;
+    for (let state = last; before[state]! >= 0; state = before[state]!) {
+      if (index[state] === 0) records.push([]);
+      const start = position[before[state]!]!;
+      records.at(-1)!.push({ start, end: fieldEnd[state]!, kind: kind[state]! });
     }
     for (const record of records) record.reverse();
     return records.reverse();
