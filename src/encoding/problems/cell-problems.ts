@@ -55,7 +55,7 @@ export function describeCellProblem(problem: number, type?: ColumnType): CellPro
   const words = problems.get(problem);
   if (words === undefined) throw new Error(`no cell problem has the number ${problem}`);
   const [code, detail] = words;
-  return { code, detail: typeof detail === 'string' ? detail : detail(valueType(type)) };
+  return { code, detail: typeof detail === 'string' ? detail : detail(valueType(type), type ?? ANY_TYPE) };
 }
 
 /** Returns only the code of a problem. */
@@ -89,13 +89,25 @@ function notALabel(type: ColumnType): string {
 }
 
 /** The lengths of types whose names do not contain the length. */
+/** Returns what of the table makes a value too costly that another table may take. */
+function whyCostly({ base, category, digitCopies, keyCost }: ColumnType): string {
+  if (digitCopies !== undefined && (base?.category ?? category) === 'N')
+    return ', because expressions of the table compute with its digits: round the number, or use numeric(p,s)';
+  return digitCopies === undefined && keyCost === undefined
+    ? ''
+    : ', because expressions or indexes of the table compute with it: shorten the value, or use fewer of them';
+}
+
 const lengthOf: Record<string, string> = { name: ' (63 bytes)', '"char"': ' (one byte)' };
 
 const DATE_FORM = 'expected YYYY-MM-DD';
 const TIME_FORM = 'expected HH:MM:SS';
 const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offset as Z or +HH:MM';
 
-const problems = new Map<number, [code: ProblemCode, detail: string | ((type: ColumnType) => string)]>([
+/** @param type the type that refuses the value @param ofColumn the type of its column */
+type Detail = (type: ColumnType, ofColumn: ColumnType) => string;
+
+const problems = new Map<number, [code: ProblemCode, detail: string | Detail]>([
   [kinds.REPEATED_KEY, ['repeated-key', 'this key occurs more than once in the row']],
   [
     kinds.SAME_COLUMN_NAME,
@@ -224,8 +236,8 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     TOO_COSTLY,
     [
       'too-complex',
-      (type) =>
-        `PostgreSQL would need too much memory or time for a value of type ${type.name} with so many parts, digits or repetitions, alone or with the other long values of its row${type.digitCopies === undefined ? '' : ', because expressions of the table compute with its digits: round the number, or use numeric(p,s)'}`,
+      (type, ofColumn) =>
+        `PostgreSQL would need too much memory or time for a value of type ${type.name} with so many parts, digits or repetitions, alone or with the other long values of its row${whyCostly(ofColumn)}`,
     ],
   ],
   [NULL_ELEMENT, ['null-element', 'an element must not be null here']],
