@@ -172,6 +172,19 @@ export const ownBytesIn = (tree: string) => `
       SELECT coalesce(sum((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + (m[4]::int & 127) * 16777216::int8), 0)
       FROM pg_catalog.regexp_matches(${tree}, ':constvalue 4 \\[ (-?\\d+) (-?\\d+) (-?\\d+) (-?\\d+) [-\\d ]*\\]\\} \\{CONST :consttype 16 ', 'g') AS m) ELSE 0 END END`;
 
+/**
+ * Returns SQL for the bytes that the expression may search or copy whatever its columns have: its own bytes, if it joins or pads values.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ */
+export const computedBytesIn = (tree: string) =>
+  `CASE WHEN ${callsOneOf(tree, joiningFunctions)} OR ${tree} ~ 'funcid (${paddingFunctions}) ' THEN ${ownBytesIn(tree)} ELSE 0 END`;
+
+/** Returns SQL for how many copies of a byte take as long as the constants of the check of a domain, for each value. A number takes `to_char` 60 ns for each character of its format. */
+export const copiesOfConstants = (tree: string) =>
+  `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${maxTreeBytes} ELSE ${constantBytes(tree)} END
+    * CASE WHEN ${callsOneOf(tree, ['to_char'])} THEN 6 ELSE 0.25 END`;
+
 /** Returns SQL for how many times as long as its columns the value of the expression may be, besides its own bytes. @param tree SQL of the text of a `pg_node_tree` */
 export const lengthIn = (
   tree: string,

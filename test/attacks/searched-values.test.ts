@@ -320,6 +320,29 @@ const costly: [
     120_000,
   ],
   [
+    'products of numbers in strings of JSON',
+    checks(...words(300).map((_, n) => `(a->>'n')::numeric * (a->>'n')::numeric > ${n}`)),
+    'jsonb',
+    (length) => ({ n: '1'.repeat(length) }),
+    120_000,
+  ],
+  [
+    'padded elements',
+    checks(`length(concat(${Array(60).fill('a')})) > 0`),
+    'char(1000)[]',
+    (length) => Array(length).fill('x'),
+    20_000,
+  ],
+  [
+    'elements that a check pads',
+    {
+      types: [{ name: 'searched_text', base: 'int', check: `VALUE::char(1000) not like '%${long}%'` }],
+    },
+    'searched_text[]',
+    (length) => Array(length).fill(1),
+    30_000,
+  ],
+  [
     'groups of a match',
     checks(...words(30).map((_, n) => `cardinality(regexp_match(a, '((((.*))))')) > ${n}`)),
     'text',
@@ -440,6 +463,31 @@ test('the checks of a domain count in a row type, and in an array of it', async 
   }
   assert.equal((await load({ a: part(1000), b: [part(1000)] })).status, 200);
   await service.rows('DROP TABLE searched, parts');
+});
+
+test('padding, long defaults and what defaults compute count in each row', async () => {
+  const padded = `concat(${Array(60).fill("'x'::char(1000)")}) not like '%${long}%'`;
+  const products = Array.from({ length: 300 }, (_, n) => `t * t > ${n}`);
+  for (const part of [
+    {
+      columns: [{ name: 't', type: 'char(1000000)' }],
+      ...checks(...words(20).map((word) => `t not like '%${long}${word}%'`)),
+    },
+    { columns: [{ name: 't', type: 'numeric', default: '7'.repeat(60_000) }], ...checks(...products) },
+    {
+      columns: words(100).map((name) => ({
+        ...{ name, type: 'boolean', default: padded, default_is_expression: true },
+      })),
+    },
+    { columns: [], ...checks(...words(100).map((word) => `n::text <> '${word}' and ${padded}`)) },
+  ]) {
+    const table = { ...part, columns: [{ name: 'n', type: 'int' }, ...part.columns] };
+    const created = await service.post('/table/searched', { table });
+    assert.equal(created.status, 201, JSON.stringify(created.body).slice(0, 500));
+    const load = service.post('/table/searched/upload/json?if_exists=append', { data: [{ n: 7 }] });
+    assertProblem(await load, 413, 'limit-exceeded');
+    await service.rows('DROP TABLE searched');
+  }
 });
 
 async function isVirtualPossible(): Promise<boolean> {

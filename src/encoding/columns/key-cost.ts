@@ -82,7 +82,7 @@ const ARRAY_OF_JSONB = 3807;
 /** So few copies need no limit. */
 const FEW_COPIES = 2;
 /** A copy takes up to 2.4 bytes for each byte, because `concat` makes its text longer in steps. */
-const UNITS_OF_COPY = 0.024;
+export const UNITS_OF_COPY = 0.024;
 /** A part of a copied `jsonb` takes 12 bytes, and one that is read 90. */
 const PART_OF_COPY = 0.12;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
@@ -115,8 +115,10 @@ function costOfCopies(type: ColumnType, copies: number): ReadingCost | undefined
 /** Returns how many times as long as its text a value of the type may be in memory: an element `name` of one letter has 64 bytes, and one of `numeric[]` 12. */
 function lengthOfCopy(type: ColumnType): number {
   const { oid, kind, category, element } = type.base ?? type;
-  if (kind === 'array') return (element!.base ?? element!).oid === NAME ? 32 : 6;
-  if (kind === 'other') return 32;
+  // An element of a padded type has at least two bytes of the text.
+  const padding = type.repeatsPadding ? (type.paddedBytes ?? 0) / 2 : 0;
+  if (kind === 'array') return Math.max(padding, (element!.base ?? element!).oid === NAME ? 32 : 6);
+  if (kind === 'other') return Math.max(padding, 32);
   return category === 'S' || [BYTEA, JSON_TEXT, JSONB].includes(oid) ? 1 : 6;
 }
 

@@ -39,6 +39,8 @@ export interface ColumnType {
   keyCost?: ReadingCost | undefined;
   /** How many values with all digits of its numbers the expressions of the table make. Absent if there are none. */
   digitCopies?: number;
+  /** Expressions of the table read texts of the value as numbers, so each of its bytes may be a digit. Only with `digitCopies`. */
+  hasTextNumbers?: boolean;
   /** How often PostgreSQL stores these digits. Absent without `digitCopies`. */
   storedDigits?: number;
   /** For `interval`: the server supports infinite intervals (PostgreSQL 17 or newer). */
@@ -82,6 +84,8 @@ export interface LoadColumn {
   virtualBytes?: number;
   /** About how many bytes the expressions of all indexes add to each row. Only the first column has it. */
   indexBytes?: number;
+  /** The bytes that the expressions of the table compute whatever the row has, each multiplied by its copies. Only the first column has it. */
+  ownWork?: number;
   /** How many digits the expressions of the table may make in each row of the default of the column. */
   ownDigits?: number;
   /** How many digits the stored value of the generated column may have, half a byte each, if expressions make long numbers of short values. */

@@ -36,6 +36,8 @@ export interface ColumnEncoder {
   /** How many values with the digits of a number the expressions of the table make, and how many of them PostgreSQL stores. */
   readonly digitCopies: number;
   readonly storedDigits: number;
+  /** As in `ColumnType`. */
+  readonly hasTextNumbers: boolean;
 }
 
 /**
@@ -45,9 +47,8 @@ export interface ColumnEncoder {
  * encoders only refuse values that the modifier refuses.
  */
 export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
-  const { digitCopies, storedDigits } = type;
   const found = encoderOf(type);
-  return found && digitCopies ? encoder({ ...found, digitCopies, storedDigits }) : found;
+  return found && type.digitCopies ? encoder({ ...found, ...digitsOf(type) }) : found;
 }
 
 function encoderOf(type: ColumnType): ColumnEncoder | undefined {
@@ -68,12 +69,15 @@ export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
 /** Returns the encoder for a column whose type has no binary encoder. The column is staged as text, which PostgreSQL reads. */
 export function stagedEncoder(type: ColumnType): ColumnEncoder {
   const base = type.base ?? type;
-  const { digitCopies, storedDigits } = type;
   if (base.kind !== 'array' || base.element === undefined)
-    return encoder({ ...stagedScalar(type), digitCopies, storedDigits });
+    return encoder({ ...stagedScalar(type), ...digitsOf(type) });
   const element = stagedScalar(base.element);
   const code = codes.STAGED_ARRAY;
-  return encoder({ code, oid: type.oid, element, readingCost: readingCost(type), digitCopies, storedDigits });
+  return encoder({ code, oid: type.oid, element, readingCost: readingCost(type), ...digitsOf(type) });
+}
+
+function digitsOf({ digitCopies, storedDigits, hasTextNumbers }: ColumnType) {
+  return { digitCopies, storedDigits, hasTextNumbers };
 }
 
 function stagedScalar(type: ColumnType): ColumnEncoder {
@@ -162,5 +166,6 @@ function encoder(fields: Fields): ColumnEncoder {
     readingCost: fields.readingCost,
     digitCopies: fields.digitCopies ?? 0,
     storedDigits: fields.storedDigits ?? 0,
+    hasTextNumbers: fields.hasTextNumbers ?? false,
   };
 }

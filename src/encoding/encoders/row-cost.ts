@@ -2,6 +2,7 @@
 import { BYTES, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { longestNumber } from '../../core/cells/number-lengths.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { UNITS_OF_COPY } from '../columns/key-cost.ts';
 import type { ColumnType, LoadColumn } from '../columns/load-column.ts';
 import * as reading from '../columns/reading-cost.ts';
 import { ZoneNames } from '../columns/zone-names.ts';
@@ -63,22 +64,24 @@ const JSONB = 3802;
 const jsonbArrayText = reading.ownCost(3807);
 
 /**
- * Returns what the defaults and the generated values of each row cost because of the expressions that read them, whatever is sent.
+ * Returns what defaults, generated values, padding and the expressions themselves cost in each row, whatever is sent.
  *
  * @throws AppError `limit-exceeded` if it is too much for any row
  */
 export function ownUnitsOf(columns: readonly LoadColumn[]): number {
   let units = 0;
-  for (const { type, defaultBytes = 0, virtualBytes = 0 } of columns)
-    units += (defaultBytes + virtualBytes) * (type.keyCost?.unitsPerByte ?? 0);
+  for (const { type, defaultBytes = 0, virtualBytes = 0, ownWork = 0 } of columns) {
+    const padding = type.repeatsPadding ? 0 : (type.paddedBytes ?? 0);
+    units += (Math.max(defaultBytes, padding) + virtualBytes) * (type.keyCost?.unitsPerByte ?? 0);
+    units += ownWork * UNITS_OF_COPY;
+  }
   if (units <= reading.MOST_UNITS) return units;
-  const what =
-    'What PostgreSQL needs for the expressions that read the defaults and generated values of a row';
+  const what = 'What PostgreSQL needs for the expressions of the table in each row';
   throw limitExceeded(
     what,
     reading.MOST_UNITS * reading.BYTES_OF_UNIT,
     'bytes',
-    'Use shorter ones, or fewer expressions.',
+    'Use fewer or shorter expressions, defaults and types.',
   );
 }
 
@@ -90,6 +93,7 @@ interface CostOfColumn {
   readonly scale: number;
   readonly digitCopies: number;
   readonly storedDigits: number;
+  readonly hasTextNumbers: boolean;
 }
 
 /** Adds up what PostgreSQL needs to read the values of a row, because PostgreSQL reads all of them before it stores the row. */
@@ -163,7 +167,11 @@ export class RowCost {
       }
     }
     if (this.#units + units > this.#mostUnits || this.#digits + digits > MOST_DIGITS) return true;
-    if (code !== NUMERIC_CODE && this.#copiesTooMuch(encoder, cost?.isJson ? 0 : length, digits)) return true;
+    if (
+      code !== NUMERIC_CODE &&
+      this.#copiesTooMuch(encoder, cost?.isJson && !encoder.hasTextNumbers ? 0 : length, digits)
+    )
+      return true;
     this.#units += units;
     this.#digits += digits;
     this.storedBytes += storedBytes;

@@ -76,20 +76,20 @@ function createQueue(folder: string, log: Log = silentLog, recordPool = pool): Q
   return new QueuedLoads({ ...options, lostAnswer, givenUpAnswer: lostAnswer, failedAnswer: lostAnswer });
 }
 
-/** Makes the transactions of sweeps and takes wait before their end, until the returned function is called. */
-async function holdTransactions(): Promise<() => Promise<void>> {
+/** Makes the transactions of sweeps and takes wait before their end, until the returned function is called. Others take another lock. */
+async function holdTransactions(lock = 7): Promise<() => Promise<void>> {
   const client: PoolClient = await database.pool.connect();
-  await client.query('SELECT pg_advisory_lock(7)');
+  await client.query(`SELECT pg_advisory_lock(${lock})`);
   return async () => {
-    await client.query('SELECT pg_advisory_unlock(7)');
+    await client.query(`SELECT pg_advisory_unlock(${lock})`);
     client.release();
   };
 }
 
-const oneWaits = () =>
+const oneWaits = (lock = 7) =>
   until('a transaction that waits', async () => {
     const { rows } = await database.pool.query(
-      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${lock} AND NOT granted
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
     return rows.length > 0;
@@ -183,8 +183,11 @@ test('a load that another process has ended before it was accepted, with its bod
 });
 
 test('a load is run whose COMMIT into the queue succeeds after the connection broke, and the end of its request changes nothing', async () => {
-  await database.pool.query(`CREATE CONSTRAINT TRIGGER wait_in_queue AFTER INSERT ON ${schema.quoted}.loads
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+  // The renewal of the lease may wait at the same time, for its own lock.
+  await database.pool.query(`CREATE FUNCTION public.wait_in_queue() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(8); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER wait_in_queue AFTER INSERT ON ${schema.quoted}.loads
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_in_queue()`);
   const server = new URL(database.url);
   const proxy = await startMovingProxy(Number(server.port));
   server.port = `${proxy.port}`;
@@ -208,11 +211,11 @@ test('a load is run whose COMMIT into the queue succeeds after the connection br
   })();
   let release = async () => {};
   const hold = async () => {
-    release = await holdTransactions();
+    release = await holdTransactions(8);
   };
   const accepting = queue.accept(run, request, body, hold, () => []);
   try {
-    await oneWaits();
+    await oneWaits(8);
     proxy.cut();
     await assert.rejects(accepting, { code: 'database-unavailable', isOutcomeUnknown: true });
     assert.ok((await readdir(folder)).includes(`${run.id}.body`));

@@ -60,7 +60,7 @@ const literals = /'(?:[^']|'')*'/g;
 const padding = /(?<!var)(?:char|character|bit)"?\((\d+)\)/g;
 
 /** Estimates the same as `ownBytesIn`, from the SQL of an expression. */
-function ownBytesOf(sql: string): number {
+export function ownBytesOf(sql: string): number {
   let bytes = (sql.match(/\b(?:md5|sha\d+)"?\(/g)?.length ?? 0) * bytesOfHash;
   for (const [literal] of sql.matchAll(literals)) bytes += Buffer.byteLength(literal);
   for (const [, length] of sql.matchAll(padding)) bytes += Number(length);

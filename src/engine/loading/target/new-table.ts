@@ -50,7 +50,7 @@ import { TableSwap } from '../../tables/replace/table-swap.ts';
 import { isSelfReference, type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { conflictKeysOf } from '../staged/conflict-keys.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { withIndexes } from './index-bytes.ts';
+import { ownBytesOf, withIndexes } from './index-bytes.ts';
 import type { RowTarget } from './row-target.ts';
 import type { TableChange } from './table-change.ts';
 
@@ -260,7 +260,11 @@ function columnsOf(
     copies: mostCopiesOf(() => true),
   };
   const jsonCopiesOf = (name: string) => mostCopiesOf((sql) => makesJson.test(sql) && sql.includes(name));
-  return withIndexes(columns, indexes, generated).map((column) => {
+  const ownWork = indexSqls.reduce(
+    (sum, sql) => sum + (joins.test(sql) || sql.includes('char') ? ownBytesOf(sql) * copiesOf(sql) : 0),
+    0,
+  );
+  return withIndexes(columns, indexes, generated).map((column, place) => {
     const { type, name } = column;
     const keyCost = costOfUse(type, {
       isInGin: isComputed || inGin.has(name),
@@ -269,6 +273,7 @@ function columnsOf(
     });
     return {
       ...column,
+      ...(place === 0 && { ownWork: (column.ownWork ?? 0) + ownWork }),
       ...(name === distribution && { isNullable: false }),
       type: { ...type, keyCost: higherCost(type.keyCost, keyCost) },
     };

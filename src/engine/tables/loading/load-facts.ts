@@ -14,7 +14,9 @@ import {
   callsOneOf,
   columnsIn,
   comparesElements,
+  computedBytesIn,
   copiesIn,
+  copiesOfConstants,
   domainValuesIn,
   isShortExpression,
   jsonCopiesIn,
@@ -40,6 +42,8 @@ export interface LoadFacts {
   /** About how many bytes the expressions of indexes add to each row. */
   indexBytes: number;
   /** As in `LoadColumn`. */
+  ownWork: number;
+  /** As in `LoadColumn`. */
   madeDigits: number;
   indexDigits: number;
   columns:
@@ -60,6 +64,8 @@ export interface LoadFacts {
         /** How many values with the digits of its numbers the expressions make, and whether one of them reads a text as a number. */
         digitCopies: number;
         isReadAsNumbers: boolean;
+        /** How many copies of a byte take as long as what the checks of domains compute for each element of an array, whatever it is. */
+        elementWork?: number;
       } & UseOfColumn)[]
     | null;
   types: TypeFacts[] | null;
@@ -156,7 +162,7 @@ const columnFacts = `
   'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
     ELSE coalesce(readers.json_copies, 0) END::float8,
   'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
-  'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8,
+  'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8, 'elementWork', readers.element_work::float8,
   'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false), 'computedDigits', nullif(made.stored_digits, 0)::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
@@ -210,7 +216,7 @@ trees AS (
     ${copiesOf('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
     CASE WHEN e.target IS NOT NULL OR e.stored IS NOT NULL THEN ${ownBytesIn('e.tree')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits, n.reads_numbers,
-    e.is_index, e.tree AS expression, ${lengthIn('e.tree')} AS length
+    e.is_index, e.tree AS expression, ${lengthIn('e.tree')} AS length, ${computedBytesIn('e.tree')} AS bytes
   FROM relation r CROSS JOIN LATERAL (
     SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, false AS is_index, ARRAY(
       SELECT p.refobjsubid FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
@@ -250,7 +256,7 @@ evaluated AS (
   SELECT e.number, 1 + CASE WHEN e.target IS NOT NULL AND e.stored IS NULL THEN coalesce((SELECT sum(times) FROM seen WHERE attnum = e.target), 0) ELSE 0 END AS times
   FROM trees e),
 readers AS (
-  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
+  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.bytes * e.copies + ${copiesOfConstants('e.expression')}) FILTER (WHERE ${domainValuesIn('e.expression')} > 0) AS element_work, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
   FROM (SELECT number, attnum, max(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
   GROUP BY attnum),
 -- How many values with the digits of its numbers all expressions make, also as a part of a generated column.
@@ -309,6 +315,9 @@ reached AS (
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   ((SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)
     + (SELECT ${bytesOfEntry} * greatest(0, count(*) - ${fewIndexes}) FROM made WHERE is_index AND all_digits > ${bytesOfEntry}))::float8 AS "indexBytes",
+  ((SELECT coalesce(sum(bytes * copies), 0) FROM trees) + (
+    SELECT coalesce(sum(${computedBytesIn('d.tree')} * (${copiesOf('d.tree')})), 0)
+    FROM attributes a, LATERAL (SELECT a.tree::text AS tree OFFSET 0) AS d WHERE ${treeBytes('a.tree')} > ${mostTreeOfConstant}))::float8 AS "ownWork",
   (SELECT coalesce(sum(all_digits), 0) FROM made)::float8 AS "madeDigits",
   (SELECT coalesce(sum(all_digits), 0) FROM made WHERE is_index)::float8 AS "indexDigits",
   (SELECT json_agg(json_strip_nulls(json_build_object(${columnFacts})) ORDER BY attnum) FROM attributes a

@@ -31,6 +31,7 @@ export async function readLoadColumns(
     toLoadColumn(column, types, widthOf, distributionColumn),
   );
   if (rows[0]?.indexBytes && columns[0]) columns[0].indexBytes = rows[0].indexBytes;
+  if (rows[0]?.ownWork && columns[0]) columns[0].ownWork = rows[0].ownWork;
   const { madeDigits = 0, indexDigits = 0 } = rows[0] ?? {};
   if (madeDigits > 0 && columns[0]) Object.assign(columns[0], { madeDigits, indexDigits });
   noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
@@ -79,6 +80,7 @@ function toLoadColumn(
     copies,
     digitCopies,
     isReadAsNumbers,
+    elementWork = 0,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -86,12 +88,23 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  const hasNumbers = type.cost?.hasNumbers || (isReadAsNumbers && type.category === 'S');
+  const isText = type.category === 'S' || (type.base ?? type).oid === JSON_TEXT;
+  if (isReadAsNumbers && (isText || type.cost?.isJson)) type.hasTextNumbers = true;
+  const hasNumbers = type.cost?.hasNumbers || type.hasTextNumbers;
   if (digitCopies > 0 && hasNumbers) {
     type.digitCopies = digitCopies;
     type.storedDigits = column.storedCopies ?? 0;
   }
-  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies });
+  // An element has at least two bytes of the text, with its comma.
+  const copiesOfElements = widthOf(typeOid, typmod).repeats ? elementWork / 2 : 0;
+  type.keyCost = costOfUse(type, {
+    isInGin,
+    isInTrigrams,
+    jsonCopies,
+    isSplit,
+    isListed,
+    copies: copies + copiesOfElements,
+  });
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
     return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };
@@ -107,10 +120,13 @@ function toLoadColumn(
     : { ...column, type, default: 'constant', constant, defaultBytes };
 }
 
-/** PostgreSQL writes all digits of a number in an expression. The trees of long documents have many bytes, and load-facts.ts counts their digits apart. */
+/** The type `json` (pg_type.dat). */
+const JSON_TEXT = 114;
+
+/** Estimates the digits of the numbers in a default. The catalogue has two bytes for four digits, and writes each with four characters or less. */
 function digitsOfDefault(expression: string | undefined, treeBytes: number): number {
   if (expression !== undefined) return expression.length < SHORT_EXPRESSION ? 0 : expression.length;
-  return treeBytes > LONG_TREE ? 0 : longestNumber;
+  return treeBytes > LONG_TREE ? Math.min(treeBytes, longestNumber) : longestNumber;
 }
 
 const SHORT_EXPRESSION = 64;
