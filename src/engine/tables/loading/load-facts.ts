@@ -59,16 +59,21 @@ export interface LoadFacts {
         ownBytes?: number;
         /** The default calls only functions of PostgreSQL itself, and its value may be longer than its text. So it is evaluated to measure the value. */
         isEvaluated: boolean;
-        /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
-        isInTextTree: boolean;
-        /** How many values with the digits of its numbers the expressions make, and whether one of them reads a text as a number. */
-        digitCopies: number;
-        isReadAsNumbers: boolean;
-        /** How many copies of a byte take as long as what the checks of domains compute for each element of an array, whatever it is. */
-        elementWork?: number;
-      } & UseOfColumn)[]
+        use: UseFacts;
+      })[]
     | null;
   types: TypeFacts[] | null;
+}
+
+/** What the expressions and indexes of the table do with the values of a column. */
+export interface UseFacts extends UseOfColumn {
+  /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
+  isInTextTree: boolean;
+  /** How many values with the digits of its numbers the expressions make, and whether one of them reads a text as a number. */
+  digitCopies: number;
+  isReadAsNumbers: boolean;
+  /** How many copies of a byte take as long as what the checks of domains compute for each element of an array, whatever it is. */
+  elementWork?: number;
 }
 
 /** What the catalogue knows about a type. The modifier is that of the column or of the type that uses this type. */
@@ -158,12 +163,13 @@ const columnFacts = `
   'ownBytes', CASE WHEN attgenerated <> 'v' THEN own.own_bytes END, 'virtualBytes', CASE WHEN attgenerated = 'v' THEN own.own_bytes END,
   'storedCopies', nullif(coalesce(copied.times, 0)
     + (SELECT coalesce(sum(cardinality(array_positions(x.keys, attnum::int))), 0) FROM indexed x), 0)::float8,
-  'isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('is_gin')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
+  'use', json_strip_nulls(json_build_object('isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('is_gin')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
   'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
     ELSE coalesce(readers.json_copies, 0) END::float8,
   'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
   'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8, 'elementWork', readers.element_work::float8,
-  'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false), 'computedDigits', nullif(made.stored_digits, 0)::float8,
+  'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false))),
+  'computedDigits', nullif(made.stored_digits, 0)::float8,
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', (SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source

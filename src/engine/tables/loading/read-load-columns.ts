@@ -13,7 +13,14 @@ import { noteKeptBytes, noteTable } from '../../../postgres/transaction.ts';
 import { findDistributionColumn } from '../distribution/describe-distribution.ts';
 import { countParts, typeKey, typeWidths } from '../type-width.ts';
 import { constantDefault } from './default-values.ts';
-import { type LoadFacts, loadColumns, readDefaults, showTypes, type TypeFacts } from './load-facts.ts';
+import {
+  type LoadFacts,
+  loadColumns,
+  readDefaults,
+  showTypes,
+  type TypeFacts,
+  type UseFacts,
+} from './load-facts.ts';
 
 /** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. @throws AppError `write-conflict` */
 export async function readLoadColumns(
@@ -71,40 +78,13 @@ function toLoadColumn(
     treeBytes = 0,
     ownBytes,
     isEvaluated: _,
-    isInTextTree,
-    isInGin,
-    isInTrigrams,
-    jsonCopies,
-    isSplit,
-    isListed,
-    copies,
-    digitCopies,
-    isReadAsNumbers,
-    elementWork = 0,
+    use,
     ...column
   } = facts;
   if (column.name === distributionColumn)
     Object.assign(column, { isNullable: false, isDistributionColumn: true });
   const type = toColumnType(types, widthOf, typeOid, typmod);
-  if (isInTextTree)
-    type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  const isText = type.category === 'S' || (type.base ?? type).oid === JSON_TEXT;
-  if (isReadAsNumbers && (isText || type.cost?.isJson)) type.hasTextNumbers = true;
-  const hasNumbers = type.cost?.hasNumbers || type.hasTextNumbers;
-  if (digitCopies > 0 && hasNumbers) {
-    type.digitCopies = digitCopies;
-    type.storedDigits = column.storedCopies ?? 0;
-  }
-  // An element has at least two bytes of the text, with its comma.
-  const copiesOfElements = widthOf(typeOid, typmod).repeats ? elementWork / 2 : 0;
-  type.keyCost = costOfUse(type, {
-    isInGin,
-    isInTrigrams,
-    jsonCopies,
-    isSplit,
-    isListed,
-    copies: copies + copiesOfElements,
-  });
+  addUse(type, use, widthOf(typeOid, typmod).repeats, column.storedCopies ?? 0);
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
     return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };
@@ -118,6 +98,26 @@ function toLoadColumn(
   return constant === undefined
     ? { ...column, type, default: 'computed', defaultBytes }
     : { ...column, type, default: 'constant', constant, defaultBytes };
+}
+
+/** Adds to the type of a column what the expressions and indexes of the table do with its values. @param repeats a value may have elements */
+function addUse(
+  type: ColumnType,
+  { isInTextTree, digitCopies, isReadAsNumbers, elementWork = 0, ...use }: UseFacts,
+  repeats: boolean,
+  storedCopies: number,
+): void {
+  if (isInTextTree)
+    type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
+  const isText = type.category === 'S' || (type.base ?? type).oid === JSON_TEXT;
+  if (isReadAsNumbers && (isText || type.cost?.isJson)) type.hasTextNumbers = true;
+  if (digitCopies > 0 && (type.cost?.hasNumbers || type.hasTextNumbers)) {
+    type.digitCopies = digitCopies;
+    type.storedDigits = storedCopies;
+  }
+  // An element has at least two bytes of the text, with its comma.
+  const copies = use.copies + (repeats ? elementWork / 2 : 0);
+  type.keyCost = costOfUse(type, { ...use, copies });
 }
 
 /** The type `json` (pg_type.dat). */
