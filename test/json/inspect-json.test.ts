@@ -55,6 +55,16 @@ test('an inspection shows the definition, the first rows as text and the number 
   );
 });
 
+test('a key that a row has twice counts as one value', async () => {
+  const lines = ['{"a":1,"a":2,"b":3}', '{"a":4,"b":null}'].join('\n');
+  const { body } = await inspectLines(lines);
+  assert.equal(body.data.errors[0].code, 'repeated-key', JSON.stringify(body.data.errors));
+  assert.deepEqual(body.data.columns, [
+    { name: 'a', values: 2, empty: 0 },
+    { name: 'b', values: 1, empty: 1 },
+  ]);
+});
+
 test('the definition that an inspection proposes loads the inspected rows', async () => {
   const { body } = await inspect({ data: items });
   const loaded = await service.post('/table/items/upload/json', { table: body.data.definition, data: items });

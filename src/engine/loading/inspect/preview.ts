@@ -67,8 +67,9 @@ export class Preview implements CellSink {
   #errorCount = 0;
   #row: (string | null)[] | undefined;
   readonly #rowNumbers: number[] = [];
-  /** For each column: the number of its values. */
+  /** For each column: the number of its values, and the last row that has one. A row may have the key of a column twice. */
   #values = new Uint32Array(64);
+  #lastRows = new Uint32Array(64);
   /** For each row: the original texts of cells that were read as other values, for example of dates and numbers. */
   readonly #originals: (string | undefined)[][] = [];
   #original: string | undefined;
@@ -141,9 +142,18 @@ export class Preview implements CellSink {
     this.#inference.column(column, name, place, type);
     this.#names[column] = name;
     if (column < this.#values.length) return;
-    const values = this.#values;
+    const [values, lastRows] = [this.#values, this.#lastRows];
     this.#values = new Uint32Array(column * 2);
     this.#values.set(values);
+    this.#lastRows = new Uint32Array(column * 2);
+    this.#lastRows.set(lastRows);
+  }
+
+  #count(column: number): void {
+    const { row } = this.#inference;
+    if (this.#lastRows[column] === row) return;
+    this.#lastRows[column] = row;
+    this.#values[column]!++;
   }
 
   beginRow(row: number): void {
@@ -179,7 +189,7 @@ export class Preview implements CellSink {
 
   #take(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === NULL) return;
-    this.#values[column]!++;
+    this.#count(column);
     if (!this.#row) return;
     this.#takeOriginal(column);
     if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
@@ -192,7 +202,7 @@ export class Preview implements CellSink {
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
     this.#inference.moment(column, kind, days, microseconds);
-    this.#values[column]!++;
+    this.#count(column);
     if (!this.#row) return;
     this.#takeOriginal(column);
     this.#row[column] = shortenValue(
@@ -203,7 +213,7 @@ export class Preview implements CellSink {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.fault(column, fault, bytes, start, end);
     this.#addError(column, fault, bytes, start, end);
-    if (column >= 0) this.#values[column]!++;
+    if (column >= 0) this.#count(column);
     if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
   }
 
