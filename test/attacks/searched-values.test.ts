@@ -37,6 +37,7 @@ const columns = Object.entries({
   v: 'tsvector',
   u: 'uuid',
   ds: 'date[]',
+  ip: 'inet',
   qs: 'tsquery[]',
   w: 'uuid',
 }).map(([name, type]) => ({ name, type }));
@@ -126,6 +127,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     'length(to_jsonb(a)::text) > 1',
     "encode(sha256(convert_to(concat(a, n::text), 'UTF8')), 'hex') <> 'x'",
     "encode(sha256(convert_to(json_build_object('a', a, 'j', to_json(l))::text, 'UTF8')), 'hex') <> 'x'",
+    "not (ip <<= '10.0.0.0/8') and host(ip) <> 'x'",
     'n >= all(i) and d > any(ds)',
     // The pattern of addresses in HTML.
     "a ~ '^[a-zA-Z0-9.!#$%&''*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$'",
@@ -158,6 +160,7 @@ test('expressions whose values are short, or of which one is a literal, are crea
     l: ['a'],
     i: [0, 1],
     ds: ['2026-01-01'],
+    ip: '192.0.2.1',
   };
   const loaded = await service.post('/table/searched/upload/json?if_exists=append', { data: [row] });
   assert.equal(loaded.status, 200, JSON.stringify(loaded.body));

@@ -94,7 +94,7 @@ export const extensionFunctions = new Map(
 
 /** Comparisons, whose value is a boolean. */
 export const comparisons = new Set(
-  '= <> != < <= > >= ~ ~* !~ !~* ~~ !~~ ~~* !~~* ^@ @> <@ && -|- &< &> |>> <<| &<| |&> ? ?| ?& ~=~ ~<~ ~>~ ~<=~ ~>=~ % %> <% ~='.split(
+  '= <> != < <= > >= ~ ~* !~ !~* ~~ !~~ ~~* !~~* ^@ @> <@ && -|- &< &> |>> <<| &<| |&> <<= >>= ? ?| ?& ~=~ ~<~ ~>~ ~<=~ ~>=~ % %> <% ~='.split(
     ' ',
   ),
 );
