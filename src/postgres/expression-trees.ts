@@ -108,11 +108,19 @@ const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${short
 /** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
 export const copiesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE ${lengtheningOf(tree)} * (
-    least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${timesOfColumns(tree)}
+    least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${partsOfValue(tree)}
       * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
     + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
     + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + (pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ')
       + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN ${timesOfColumns(tree)} ELSE 0 END) / ${callsOfCopy}.0 END`;
+
+/** SQL for whether the expression joins values, or may. */
+const joinsValues = (tree: string) =>
+  `(${tree} ~ '\\{ARRAYEXPR |funcid [1-9][0-9]{4,} ' OR ${callsOneOf(tree, joiningFunctions)})`;
+
+/** SQL for how many values of the row one value of the expression may contain. */
+const partsOfValue = (tree: string) =>
+  `CASE WHEN ${joinsValues(tree)} THEN greatest(1, ${timesOfColumns(tree)}) ELSE 1 END`;
 
 /** SQL for how often the expression has a value of the row. */
 const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${rowValues}')::int8`;
@@ -147,7 +155,7 @@ const slowComparisons = ['bpchar', 'text_', 'jsonb_', 'citext_'].flatMap((type) 
  */
 export const searchesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
-    ${constantBytes(tree)} * CASE WHEN ${callsOneOf(tree, joiningFunctions)} THEN greatest(1, ${timesOfColumns(tree)}) ELSE 1 END END / ${patternBytesOfCopy}`;
+    ${constantBytes(tree)} * ${partsOfValue(tree)} END / ${patternBytesOfCopy}`;
 
 /** PostgreSQL compares a text with so many bytes of a pattern in about 10 ns for each byte of the text: a row with 140 MB of copies takes about two seconds. */
 export const patternBytesOfCopy = 3;
@@ -178,7 +186,13 @@ export const ownBytesIn = (tree: string) => `
  * @param tree SQL of the text of a `pg_node_tree`
  */
 export const computedBytesIn = (tree: string) =>
-  `CASE WHEN ${callsOneOf(tree, joiningFunctions)} OR ${tree} ~ 'funcid (${paddingFunctions}) ' THEN ${ownBytesIn(tree)} ELSE 0 END`;
+  `CASE WHEN ${joinsValues(tree)} OR ${tree} ~ 'funcid (${paddingFunctions}) ' THEN ${ownBytesIn(tree)} ELSE 0 END`;
+
+/** Returns SQL for whether a long tree calls a function that pads or joins texts, which takes little memory: concat, textcat, textanycat and anytextcat (pg_proc.dat). */
+export const mayCompute = (tree: string) =>
+  [...paddingFunctions.split('|'), 3058, 1258, 2003, 2004]
+    .map((oid) => `pg_catalog.strpos(${tree}, 'funcid ${oid} ') > 0`)
+    .join(' OR ');
 
 /** Returns SQL for how many copies of a byte take as long as the constants of the check of a domain, for each value. A number takes `to_char` 60 ns for each character of its format. */
 export const copiesOfConstants = (tree: string) =>
@@ -189,7 +203,7 @@ export const copiesOfConstants = (tree: string) =>
 export const lengthIn = (
   tree: string,
 ) => `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies}
-    ELSE greatest(1, ${timesOfColumns(tree)} * ${lengtheningOf(tree)}) END`;
+    ELSE ${partsOfValue(tree)} * ${lengtheningOf(tree)} END`;
 
 /** Returns SQL for how often the check of a domain has its VALUE. @param tree SQL of the text of a `pg_node_tree` */
 export const domainValuesIn = (tree: string) => `pg_catalog.regexp_count(${tree}, '\\{COERCETODOMAINVALUE ')`;

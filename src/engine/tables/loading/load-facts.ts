@@ -21,6 +21,7 @@ import {
   isShortExpression,
   jsonCopiesIn,
   lengthIn,
+  mayCompute,
   ownBytesIn,
   searchesIn,
   treeBytes,
@@ -102,6 +103,10 @@ export interface TypeFacts extends TypeNode {
 
 /** The maximum number of bytes of a default that a load reads, as text and as it is stored. The service would not write a longer constant into the rows (`maxFillBytes`). */
 const mostTreeOfConstant = 2048;
+
+/** A longer tree of a default is not read by patterns, which need twenty times its memory. If it calls functions that join or pad, it needs too much. */
+const mostTreeOfCalls = 64 * 1024;
+const mostWork = 1_000_000_000;
 
 /**
  * Returns SQL that writes a type with its modifier so that it means the same in every search path. SQL's own spellings, such as
@@ -322,7 +327,8 @@ SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   ((SELECT coalesce(sum(own_bytes), 0) FROM trees WHERE target IS NULL)
     + (SELECT ${bytesOfEntry} * greatest(0, count(*) - ${fewIndexes}) FROM made WHERE is_index AND all_digits > ${bytesOfEntry}))::float8 AS "indexBytes",
   ((SELECT coalesce(sum(bytes * copies), 0) FROM trees) + (
-    SELECT coalesce(sum(${computedBytesIn('d.tree')} * (${copiesOf('d.tree')})), 0)
+    SELECT coalesce(sum(CASE WHEN octet_length(d.tree) <= ${mostTreeOfCalls} THEN ${computedBytesIn('d.tree')} * (${copiesOf('d.tree')})
+      WHEN ${mayCompute('d.tree')} THEN ${mostWork} ELSE 0 END), 0)
     FROM attributes a, LATERAL (SELECT a.tree::text AS tree OFFSET 0) AS d WHERE ${treeBytes('a.tree')} > ${mostTreeOfConstant}))::float8 AS "ownWork",
   (SELECT coalesce(sum(all_digits), 0) FROM made)::float8 AS "madeDigits",
   (SELECT coalesce(sum(all_digits), 0) FROM made WHERE is_index)::float8 AS "indexDigits",
