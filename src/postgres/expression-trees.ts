@@ -95,7 +95,7 @@ const joiningFunctions = [
     'jsonb_build_array',
     'jsonb_build_object',
   ],
-  ...['json_build_array', 'json_build_object', 'tsvector_concat'],
+  ...['json_build_array', 'json_build_object', 'tsvector_concat', 'jsonb_set', 'multirange_union', 'hstore'],
 ];
 
 /** SQL for the bytes of all constants in the tree. */
