@@ -70,33 +70,18 @@ const workingFunctions = ['regexp_replace', 'regexp_count', 'regexp_instr', 'reg
 /** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. That of `regexp_match` has the text for each group. */
 const dividingFunctions = ['string_to_array', 'akeys', 'avals', 'regexp_match'];
 /** Functions whose values may be twice as long: they write two digits for each byte, or escape characters. */
-const doublingFunctions = [
-  'concat',
-  'textanycat',
-  'anytextcat',
-  'quote_ident',
-  'convert_to',
-  'hstore',
-  'unaccent',
-];
+const doublingFunctions = 'concat textanycat anytextcat quote_ident convert_to hstore unaccent'.split(' ');
 /** Functions that write a byte as up to six characters, or whose values are written so. */
-const escapingFunctions = [
-  ...['encode', 'to_json', 'json_build_array', 'json_build_object'],
-  ...['to_jsonb', 'jsonb_build_array', 'jsonb_build_object', 'jsonb_set'],
-];
+const escapingFunctions =
+  'encode to_json json_build_array json_build_object to_jsonb jsonb_build_array jsonb_build_object jsonb_set'.split(
+    ' ',
+  );
 /** Functions that join values, so that one of them has all parts. */
-const joiningFunctions = [
-  ...['concat', 'textcat', 'textanycat', 'anytextcat', 'byteacat', 'bitcat', 'overlay', 'hs_concat'],
-  ...[
-    'array_cat',
-    'array_append',
-    'array_prepend',
-    'jsonb_concat',
-    'jsonb_build_array',
-    'jsonb_build_object',
-  ],
-  ...['json_build_array', 'json_build_object', 'tsvector_concat', 'jsonb_set', 'multirange_union', 'hstore'],
-];
+const joiningFunctions =
+  `concat textcat textanycat anytextcat byteacat bitcat overlay hs_concat hstore tsvector_concat multirange_union
+  array_cat array_append array_prepend jsonb_concat jsonb_set jsonb_build_array jsonb_build_object json_build_array json_build_object`.split(
+    /\s+/,
+  );
 
 /** SQL for the bytes of all constants in the tree. */
 const constantBytes = (tree: string) =>

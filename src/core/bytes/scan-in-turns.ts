@@ -12,6 +12,9 @@ export interface Scan {
   scanTo(until: number): boolean;
 }
 
+/** The bytes of a scan that has not begun. */
+export const noBytes = Buffer.alloc(0);
+
 /** A longer value is scanned in turns if its source can wait. Its scan has memory of its own, which is given back with the result. */
 export const SHORT_SCAN_BYTES = 256 * 1024;
 /** The scan of a part takes up to five milliseconds, if all of it are keys. */

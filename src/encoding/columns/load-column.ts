@@ -80,7 +80,7 @@ export interface LoadColumn {
    * that its expression adds to those of other columns. Left out without both.
    */
   defaultBytes?: number;
-  /** The same for a virtual generated column, which PostgreSQL does not store. */
+  /** About how many bytes the expression of a virtual generated column adds to those of other columns. PostgreSQL does not store them. */
   virtualBytes?: number;
   /** About how many bytes the expressions of all indexes add to each row. Only the first column has it. */
   indexBytes?: number;

@@ -6,7 +6,7 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
-import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { mostFractionDigits, mostWholeDigits } from '../../core/cells/number-lengths.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
 import { countPairs, JsonParts, MOST_PAIRS, type SortCost } from './sort-cost.ts';
@@ -168,8 +168,6 @@ const FEW_KEYS = 500;
 /** 1 for the bytes that a scan counts. */
 const counts = new Uint8Array(256);
 for (const byte of Buffer.from('",:E[\\e{')) counts[byte] = 1;
-const noBytes = Buffer.alloc(0);
-
 /** Counts the parts of a text, as a whole or part by part. */
 class CostScan implements Scan {
   readonly counted: CountedCost = { units: 0, sorting: 0, digits: 0 };

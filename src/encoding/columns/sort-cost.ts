@@ -8,7 +8,7 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
-import { type Scan, SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
 
 /** How long PostgreSQL compares two parts, in multiples of the time for two keys of `jsonb`; 0: it does not sort them. */
 export interface SortCost {
@@ -69,7 +69,6 @@ function countOf(separator: number, bytes: Buffer, start: number, end: number): 
   return count;
 }
 
-const noBytes = Buffer.alloc(0);
 /** The start of the last key if the keys are not in PostgreSQL's order. */
 const UNSORTED = -1;
 
@@ -85,7 +84,7 @@ export class JsonParts implements Scan {
   #pairsOfKeys = 0;
   /** The number of all keys and values. */
   #parts = 0;
-  /** Where the last string is. */
+  /** The first byte of the last string, and the quotation mark after it. */
   #first = 0;
   #last = 0;
   #bytes: Buffer = noBytes;

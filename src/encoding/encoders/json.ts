@@ -5,7 +5,7 @@
  * becomes a JSON string. So the string "{}" remains a string and does not become an object. NULL is SQL's NULL, not JSON's.
  */
 import { BACKSLASH, isDigit, LOWER_E, MINUS, PLUS, POINT, QUOTE } from '../../core/bytes/ascii.ts';
-import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../core/cells/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../problems/cell-problems.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
@@ -106,8 +106,6 @@ function escapedLength(bytes: Buffer, start: number, end: number): number {
 }
 
 const noOutput = new CopyBuffer(1);
-const noBytes = Buffer.alloc(0);
-
 /**
  * Finds out whether jsonb can store valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
  * and numbers that numeric cannot store (PostgreSQL 8.14).

@@ -9,7 +9,7 @@
 
 import { randomInt } from 'node:crypto';
 import * as ascii from '../../core/bytes/ascii.ts';
-import { type Scan, SHORT_SCAN_BYTES, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, SHORT_SCAN_BYTES, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped } from './json-text.ts';
 import { knownFacts } from './long-json.ts';
@@ -26,8 +26,6 @@ const FIELDS = 5;
 const FEW_KEYS = 16;
 /** An object of many keys has at least about this many bytes for each of them, so a long value never needs a larger hash table than its first one. */
 const BYTES_OF_KEY = 8;
-
-const noBytes = Buffer.alloc(0);
 
 /** Searches valid JSON text, as a whole or part by part (core/bytes/scan-in-turns.ts). */
 export class KeySearch implements Scan {

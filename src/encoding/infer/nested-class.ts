@@ -5,13 +5,11 @@
  */
 
 import * as ascii from '../../core/bytes/ascii.ts';
-import { type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { knownFacts, takeKnown } from '../encoders/long-json.ts';
 import { findRepeatedKey, searchInTurns } from '../encoders/repeated-keys.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
-
-const noBytes = Buffer.alloc(0);
 
 /** Finds values that only text can store, in valid JSON. */
 class OtherValues implements Scan {
