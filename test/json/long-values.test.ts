@@ -60,6 +60,22 @@ const values: Record<string, () => LongValue> = {
     query: '?flatten=true',
     says: /"name":"a_b","type":"jsonb"/,
   }),
+  'many shorter arrays that become columns': () => {
+    const array = arrayOf(`"${'x'.repeat(50)}",`, 250_000);
+    const members = Array.from({ length: 60 }, (_, index) => `"k${index}":${array}`);
+    return {
+      status: 201,
+      value: `{${members}}`,
+      query: '?flatten=true',
+      says: /"name":"a_k9","type":"jsonb"/,
+    };
+  },
+  'many short members of objects that become columns': () => ({
+    status: 422,
+    value: `{"b":{"c":1${',"c":{"d":"e"}'.repeat(1_000_000)}}}`,
+    query: '?flatten=true',
+    says: /"code":"repeated-key"/,
+  }),
 };
 
 suite('a long value takes no long turn, and is stored or refused as a short one', () => {

@@ -8,7 +8,7 @@
 
 import * as ascii from '../../core/bytes/ascii.ts';
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
-import { SHORT_SCAN_BYTES } from '../../core/bytes/scan-in-turns.ts';
+import { noBytes, type Scan, SHORT_SCAN_BYTES, scanInTurns } from '../../core/bytes/scan-in-turns.ts';
 import { NULL, OBJECT, REPEATED_KEY, SAME_COLUMN_NAME, STRING } from '../../core/cells/cell-kind.ts';
 import type { CellSink } from '../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../core/cells/forwarding-sink.ts';
@@ -74,7 +74,16 @@ interface LongCell {
   end: number;
 }
 
-export class FlatteningSink extends ForwardingSink {
+/** An object whose members are being pushed. */
+interface OpenObject {
+  owner: Member;
+  /** The index of the last member. */
+  index: number;
+  /** It has a repeated key. Its other members are only skipped, so that a long object has few problems. */
+  isRepeated: boolean;
+}
+
+export class FlatteningSink extends ForwardingSink implements Scan {
   readonly #options: FlatteningOptions;
   /** The members that are keys of the rows, by the scanner's column number. */
   readonly #keys: Member[] = [];
@@ -87,6 +96,12 @@ export class FlatteningSink extends ForwardingSink {
   #refused: Member | undefined;
   /** The values of the current cell that the inner sink takes in turns after the others; undefined: the cell is not long. */
   #waiting: LongCell[] | undefined;
+  /** The objects that contain the current position, the innermost one last. The objects after the first `#depth` are kept for other rows. */
+  readonly #open: OpenObject[] = [];
+  #depth = 0;
+  #bytes: Buffer = noBytes;
+  /** The position before a key of the innermost object, or before its end. */
+  #at = 0;
   readonly #unescaper = new StringUnescaper();
   readonly #held: GrowableBytes;
 
@@ -133,15 +148,18 @@ export class FlatteningSink extends ForwardingSink {
 
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const member = this.#keys[column]!;
-    if (kind === OBJECT && !member.keepsObject) this.#flatten(member, bytes, start);
-    else this.#put(member, kind, bytes, start, end);
+    if (kind !== OBJECT || member.keepsObject) this.#put(member, kind, bytes, start, end);
+    else this.#begin(member, bytes, start).scanTo(end);
   }
 
   async longCell(column: number, kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    const member = this.#keys[column]!;
     const waiting: LongCell[] = [];
     this.#waiting = waiting;
-    this.cell(column, kind, bytes, start, end);
+    if (kind !== OBJECT || member.keepsObject) this.#put(member, kind, bytes, start, end);
+    else await scanInTurns(this.#begin(member, bytes, start), start, end);
     this.#waiting = undefined;
+    this.#bytes = noBytes;
     for (const cell of waiting) await this.passLong(cell.column, cell.kind, bytes, cell.start, cell.end);
   }
 
@@ -167,45 +185,67 @@ export class FlatteningSink extends ForwardingSink {
     else this.inner.cell(member.column, kind, bytes, start, end);
   }
 
-  /**
-   * Pushes the members of the object that begins at `start`. After a repeated key it only skips them, so that a long object has few problems.
-   *
-   * @returns the position after the object
-   */
-  #flatten(owner: Member, bytes: Buffer, start: number): number {
+  /** Begins to flatten the object that begins at `start`. */
+  #begin(owner: Member, bytes: Buffer, start: number): this {
+    this.#bytes = bytes;
+    this.#depth = 0;
+    this.#openObject(owner, start);
+    return this;
+  }
+
+  #openObject(owner: Member, start: number): void {
     owner.names ??= new ColumnNames();
-    const { names, members } = owner;
-    let index = -1;
-    let isRepeated = false;
-    let at = afterBlanks(bytes, start + 1);
-    while (bytes[at] !== ascii.CLOSING_BRACE) {
-      const expected = names.followerOf(index);
-      const after = names.match(expected, bytes, at + 1, bytes.length);
-      const found = after < 0 ? this.#findMember(owner, bytes, at + 1) : expected;
-      if (after < 0) names.setFollower(index, found);
-      index = found;
-      const member = members[index]!;
-      // Skips the colon after the key.
-      at = afterBlanks(bytes, afterBlanks(bytes, after < 0 ? endOfString(bytes, at) : after) + 1);
-      if (isRepeated) at = endOfValue(bytes, at);
-      else if (member.lastRow !== this.#row) at = this.#putValue(member, bytes, at);
-      else {
-        isRepeated = true;
-        const end = endOfValue(bytes, at);
-        this.inner.fault(member.column, REPEATED_KEY, bytes, at, end);
-        at = end;
-      }
-      member.lastRow = this.#row;
-      at = afterBlanks(bytes, at);
-      if (bytes[at] === ascii.COMMA) at = afterBlanks(bytes, at + 1);
+    const kept = this.#open[this.#depth++];
+    if (kept === undefined) this.#open.push({ owner, index: -1, isRepeated: false });
+    else {
+      kept.owner = owner;
+      kept.index = -1;
+      kept.isRepeated = false;
     }
-    return at + 1;
+    this.#at = afterBlanks(this.#bytes, start + 1);
+  }
+
+  /** Pushes the members of the open objects whose keys begin before `until`. */
+  scanTo(until: number): boolean {
+    const bytes = this.#bytes;
+    while (this.#at < until) {
+      if (bytes[this.#at] !== ascii.CLOSING_BRACE) this.#pushMember(this.#open[this.#depth - 1]!);
+      else if (--this.#depth > 0) this.#at = this.#nextMember(this.#at + 1);
+      else return true;
+    }
+    return false;
+  }
+
+  /** Pushes the member whose key is at the position, or opens its object. */
+  #pushMember(object: OpenObject): void {
+    const bytes = this.#bytes;
+    const start = this.#at;
+    const { owner, index } = object;
+    const names = owner.names!;
+    const expected = names.followerOf(index);
+    const after = names.match(expected, bytes, start + 1, bytes.length);
+    const found = after < 0 ? this.#findMember(owner, bytes, start + 1) : expected;
+    if (after < 0) names.setFollower(index, found);
+    object.index = found;
+    const member = owner.members[found]!;
+    // Skips the colon after the key.
+    const at = afterBlanks(bytes, afterBlanks(bytes, after < 0 ? endOfString(bytes, start) : after) + 1);
+    if (!object.isRepeated && member.lastRow !== this.#row) {
+      const kind = kindOf(bytes[at]!);
+      if (kind === OBJECT && !member.keepsObject) this.#openObject(member, at);
+      else this.#at = this.#nextMember(this.#putValue(member, kind, at));
+    } else {
+      const end = endOfValue(bytes, at);
+      if (!object.isRepeated) this.inner.fault(member.column, REPEATED_KEY, bytes, at, end);
+      object.isRepeated = true;
+      this.#at = this.#nextMember(end);
+    }
+    member.lastRow = this.#row;
   }
 
   /** Pushes the value that begins at `start`. @returns the position after it */
-  #putValue(member: Member, bytes: Buffer, start: number): number {
-    const kind = kindOf(bytes[start]!);
-    if (kind === OBJECT && !member.keepsObject) return this.#flatten(member, bytes, start);
+  #putValue(member: Member, kind: number, start: number): number {
+    const bytes = this.#bytes;
     if (kind !== STRING) {
       const end = endOfValue(bytes, start);
       this.#put(member, kind, bytes, start, end);
@@ -220,6 +260,12 @@ export class FlatteningSink extends ForwardingSink {
     const after = this.#unescape(bytes, start + 1);
     this.#put(member, STRING, this.#held.bytes, 0, this.#held.length);
     return after;
+  }
+
+  /** Returns the position of the next key, or of the end of the object. @param end the position after a value */
+  #nextMember(end: number): number {
+    const at = afterBlanks(this.#bytes, end);
+    return this.#bytes[at] === ascii.COMMA ? afterBlanks(this.#bytes, at + 1) : at;
   }
 
   /** Returns the index of the member whose key begins at `start`, after the quote. */
