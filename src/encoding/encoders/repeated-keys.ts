@@ -20,8 +20,8 @@ export const repeatedKey = { start: 0, end: 0 };
 /** The random seed of the hash, so that a caller cannot choose keys that all go into one slot. */
 const seed = randomInt(2 ** 32) | 0;
 
-/** The number of fields of each key: the number of its object, its hash, the start and end of its text, and whether the text has escapes. */
-const FIELDS = 5;
+/** The number of fields of each key: the number of its object, its hash, the start and end of its text, whether the text has escapes, and its slot in the hash table (-1: none). */
+const FIELDS = 6;
 /** An object with fewer keys does not need the hash table. */
 const FEW_KEYS = 16;
 /** An object of many keys has at least about this many bytes for each of them, so a long value never needs a larger hash table than its first one. */
@@ -31,13 +31,8 @@ const BYTES_OF_KEY = 8;
 export class KeySearch implements Scan {
   #keys = new Int32Array(FIELDS * 64);
   #keyCount = 0;
-  /** The hash table, with open addressing. `#slots[i]` is the number of a key, from 1. The slot is in use only if `#stamps[i]` equals `#round`. */
+  /** The hash table, with open addressing: the number of a key, from 1; 0: a free slot. It is at most half full. The keys of an object are its last ones, so they can be removed when it ends. */
   #slots: Int32Array<ArrayBuffer>;
-  #stamps: Int32Array<ArrayBuffer>;
-  /** The number of the current content of the table. */
-  #round = 0;
-  /** The number of slots that are in use. The keys of some may have been removed, and other objects may have their places. */
-  #filled = 0;
   /** The objects that contain the current position, the innermost one last: their numbers, and the places of their first keys. */
   #open: Int32Array<ArrayBuffer> = new Int32Array(64);
   #firsts: Int32Array<ArrayBuffer> = new Int32Array(64);
@@ -50,12 +45,11 @@ export class KeySearch implements Scan {
   /** @param slots the initial size of the hash table, a power of 2 */
   constructor(slots: number) {
     this.#slots = new Int32Array(slots);
-    this.#stamps = new Int32Array(slots);
   }
 
   begin(bytes: Buffer, start: number, end: number): this {
-    this.#round = (this.#round + 1) | 0;
-    this.#keyCount = this.#filled = this.#objectCount = this.#depth = 0;
+    this.#removeKeys(0);
+    this.#objectCount = this.#depth = 0;
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
@@ -100,7 +94,7 @@ export class KeySearch implements Scan {
         this.#firsts[depth] = this.#keyCount;
         this.#open[depth++] = ++objectCount;
       } else if (byte === ascii.CLOSING_BRACE) {
-        this.#keyCount = this.#firsts[--depth]!;
+        this.#removeKeys(this.#firsts[--depth]!);
       }
     }
     this.#objectCount = objectCount;
@@ -118,6 +112,18 @@ export class KeySearch implements Scan {
     keys[at + 2] = start;
     keys[at + 3] = end;
     keys[at + 4] = hasEscape ? 1 : 0;
+    keys[at + 5] = -1;
+  }
+
+  /** Removes the key with this number and all after it. */
+  #removeKeys(first: number): void {
+    // An object with few keys has none in the table.
+    if (this.#keyCount - first >= FEW_KEYS)
+      for (let key = first; key < this.#keyCount; key++) {
+        const slot = this.#keys[FIELDS * key + 5]!;
+        if (slot >= 0) this.#slots[slot] = 0;
+      }
+    this.#keyCount = first;
   }
 
   /** Returns whether the last key has the text of another one of its object. @param first the place of the first key of the object */
@@ -131,9 +137,8 @@ export class KeySearch implements Scan {
     const keys = this.#keys;
     const mask = this.#slots.length - 1;
     let slot = slotOf(keys[FIELDS * last]!, keys[FIELDS * last + 1]!) & mask;
-    while (this.#stamps[slot] === this.#round) {
-      const other = this.#slots[slot]! - 1;
-      if (other < last && this.#isSameKey(other, last)) return true;
+    while (this.#slots[slot] !== 0) {
+      if (this.#isSameKey(this.#slots[slot]! - 1, last)) return true;
       slot = (slot + 1) & mask;
     }
     this.#fillSlot(last);
@@ -142,27 +147,20 @@ export class KeySearch implements Scan {
 
   /** Puts a key into the hash table. */
   #fillSlot(key: number): void {
-    if (2 * (this.#filled + 1) > this.#slots.length) this.#renewTable();
+    if (2 * this.#keyCount > this.#slots.length) this.#enlargeTable();
     const mask = this.#slots.length - 1;
     let slot = slotOf(this.#keys[FIELDS * key]!, this.#keys[FIELDS * key + 1]!) & mask;
-    while (this.#stamps[slot] === this.#round) slot = (slot + 1) & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
     this.#slots[slot] = key + 1;
-    this.#stamps[slot] = this.#round;
-    this.#filled++;
+    this.#keys[FIELDS * key + 5] = slot;
   }
 
-  /** Empties the table, makes it larger if the open objects need that, and puts all keys of these objects into it. */
-  #renewTable(): void {
+  #enlargeTable(): void {
     let { length } = this.#slots;
     while (length < 4 * this.#keyCount) length *= 2;
-    if (length > this.#slots.length) {
-      this.#slots = new Int32Array(length);
-      this.#stamps = new Int32Array(length);
-      this.#round = 0;
-    }
-    this.#round = (this.#round + 1) | 0;
-    this.#filled = 0;
-    for (let key = 0; key < this.#keyCount; key++) this.#fillSlot(key);
+    this.#slots = new Int32Array(length);
+    for (let key = 0; key < this.#keyCount; key++)
+      if (this.#keys[FIELDS * key + 5]! >= 0) this.#fillSlot(key);
   }
 
   /** Returns whether two keys belong to the same object and have the same text. */
