@@ -442,6 +442,27 @@ suite('bodies', () => {
     });
     assertProblem(answer, 400, 'invalid-multipart');
   });
+  test('a boundary without end is refused with 400', async () => {
+    const boundary = 'x'.repeat(250);
+    const answer = await service.request('POST', '/table/a/upload/excel', {
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+      body: `--${boundary}--`,
+    });
+    assert.match(assertProblem(answer, 400, 'invalid-multipart').detail, /at most 70 characters/);
+  });
+  test('a form with too many parts is refused with 413, so that none of them is ignored', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const body = parts(`${part('file', 'a.csv')}${'--x\n\nx\n'.repeat(9)}${part('body')}--x--\n`);
+    const answer = await service.request('POST', '/table/many_parts/upload/excel', { headers, body });
+    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /10 parts/);
+    assert.equal((await service.get('/table/many_parts')).status, 404);
+    const plan = parts(`${'--x\n\nx\n'.repeat(11)}--x--\n`);
+    assertProblem(
+      await service.request('POST', '/api/v1/loads', { headers, body: plan }),
+      413,
+      'limit-exceeded',
+    );
+  });
   test('a multipart body over the limit is refused with 413', async () => {
     const answer = await service.upload('/table/a/upload/excel', randomBytes(250_000));
     assertProblem(answer, 413, 'limit-exceeded');

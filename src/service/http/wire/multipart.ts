@@ -125,6 +125,7 @@ export async function readForm(
 ): Promise<ReadForm> {
   const taken: Parts = new Map();
   const busboy = openBusboy(headers, maxParts);
+  busboy.on('partsLimit', () => busboy.destroy(tooManyParts(maxParts)));
   let written = Promise.resolve<undefined>(undefined);
   const maxBytesOf = (name: string): number =>
     limitsOfParts[name] ?? (isFile(name) ? maxSourceBytes : maxPartBytes);
@@ -149,7 +150,7 @@ export async function readForm(
   });
 
   try {
-    await pipeline(Readable.from(chunks, { objectMode: true, highWaterMark: 1 }), busboy);
+    await pipeline(Readable.from(slicesOf(chunks), { objectMode: true, highWaterMark: 1 }), busboy);
     await Promise.all(taken.values());
   } catch (error) {
     throw asMultipartError(error);
@@ -158,6 +159,9 @@ export async function readForm(
   for (const [name, part] of taken) parts.set(name, await part);
   return { parts, password: passwordOf(parts.get('password')) };
 }
+
+/** The parser leaves out parts without a name. It leaves out no more than this many before the first part with a name. */
+const maxPartsBeforeFirst = 10;
 
 /** The room for what comes before the content of the first part, and for the chunk that has its end. */
 const maxHeadBytes = 128 * 1024;
@@ -176,7 +180,7 @@ export async function readFirstPart(
   maxBytes: number,
   hold: (take: () => Promise<number | undefined>) => Promise<void> = takeAll,
 ): Promise<{ part: Buffer; chunks: () => AsyncGenerator<Buffer> }> {
-  const busboy = openBusboy(headers, Number.POSITIVE_INFINITY);
+  const busboy = openBusboy(headers, maxPartsBeforeFirst);
   const first = Promise.withResolvers<Buffer>();
   let isRead = false;
   const settled = first.promise.finally(() => {
@@ -200,6 +204,9 @@ export async function readFirstPart(
   busboy.on('finish', () => {
     if (!isTaken) first.reject(partError(name, 'missing-part', `The part ${name} is missing.`));
   });
+  busboy.on('partsLimit', () => {
+    if (!isTaken) first.reject(tooManyParts(maxPartsBeforeFirst));
+  });
   busboy.on('error', (error) => first.reject(asMultipartError(error)));
   const kept: Buffer[] = [];
   let bytes = 0;
@@ -212,9 +219,7 @@ export async function readFirstPart(
     else if (isTooLong) first.reject(partTooLong(name, maxBytes));
     if (done || isTooLong) return undefined;
     kept.push(value);
-    await new Promise((resolve) => busboy.write(value, resolve));
-    // The end of the part comes after the call of the writer.
-    await setImmediate();
+    await writeSlices(busboy, value, () => isRead);
     return isRead ? undefined : value.length;
   });
   const part = await settled;
@@ -226,6 +231,16 @@ export async function readFirstPart(
       yield* chunks;
     },
   };
+}
+
+/** Gives the parser the chunk until it has enough. */
+async function writeSlices(busboy: BusboyInstance, chunk: Buffer, isEnough: () => boolean): Promise<void> {
+  for (const slice of slicesOfChunk(chunk)) {
+    await new Promise((resolve) => busboy.write(slice, resolve));
+    // The end of the part comes after the call of the writer.
+    await setImmediate();
+    if (isEnough()) return;
+  }
 }
 
 async function takeAll(take: () => Promise<number | undefined>): Promise<void> {
@@ -280,7 +295,15 @@ function namesInWords(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
+/** The maximum length of the header Content-Type. A boundary has at most 70 characters (RFC 2046, section 5.1.1), and the time of the parser grows with the square of its length. */
+const maxTypeLength = 256;
+
 function openBusboy(headers: IncomingHttpHeaders, parts: number): BusboyInstance {
+  if (headers['content-type']!.length > maxTypeLength)
+    throw new AppError(
+      'invalid-multipart',
+      'The Content-Type is too long; a boundary has at most 70 characters.',
+    );
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
@@ -291,6 +314,30 @@ function openBusboy(headers: IncomingHttpHeaders, parts: number): BusboyInstance
   } catch (error) {
     throw new AppError('invalid-multipart', 'The Content-Type names no boundary.', { cause: error });
   }
+}
+
+/** How many parts may begin in a slice. The parser takes up to 40 µs for each, also for those that it leaves out because they are too many. */
+const partsInSlice = 64;
+const beforeBoundary = Buffer.from('\r\n--');
+
+/** Cuts the chunks into slices in which few parts begin, because the parser takes all parts of a chunk in one turn of the event loop. */
+async function* slicesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield* slicesOfChunk(chunk);
+}
+
+function* slicesOfChunk(chunk: Buffer): Generator<Buffer> {
+  let start = 0;
+  let begun = 0;
+  let at = chunk.indexOf(beforeBoundary);
+  while (at >= 0) {
+    begun++;
+    if (begun % partsInSlice === 0) {
+      yield chunk.subarray(start, at);
+      start = at;
+    }
+    at = chunk.indexOf(beforeBoundary, at + beforeBoundary.length);
+  }
+  yield chunk.subarray(start);
 }
 
 /** Whether the sender means a file, and not a field. */
@@ -389,6 +436,10 @@ function asMultipartError(error: unknown): unknown {
 
 export function partError(name: string, code: ProblemCode, detail: string): AppError {
   return wrongParameter(name.slice(0, 100), detail, { code });
+}
+
+function tooManyParts(limit: number): AppError {
+  return limitExceeded('The form has too many parts', limit, 'parts');
 }
 
 function partTooLong(name: string, maxBytes: number): AppError {
