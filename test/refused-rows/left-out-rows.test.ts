@@ -4,11 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { assertShortSteps, measureSteps } from '../support/event-loop.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { type RandomNumbers, randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
+import { startThreadClient, type ThreadAnswer } from '../support/thread-client.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -672,6 +674,33 @@ describe('other ways to send rows', () => {
     });
     assert.equal(created.status, 201, JSON.stringify(created.body));
     assert.deepEqual(await service.rows('SELECT t FROM odd_new ORDER BY t'), [{ t: 'a' }, { t: 'b' }]);
+  });
+
+  test('many rows that PostgreSQL refuses are described in short steps', async (context) => {
+    await service.rows(`CREATE TABLE chained (id integer PRIMARY KEY, next integer REFERENCES chained)`);
+    const client = startThreadClient();
+    try {
+      const upload = async (rows: number): Promise<ThreadAnswer> =>
+        client.send({
+          url: new URL(`/api/v1/table/chained/upload/json?if_exists=append&${leaveOut}`, service.url).href,
+          method: 'POST',
+          headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
+          // Each row refers to the next one, and the last one to none.
+          body: JSON.stringify({ data: Array.from({ length: rows }, (_, id) => ({ id, next: id + 1 })) }),
+        });
+      assert.equal((await upload(100)).status, 422);
+      let answer: ThreadAnswer | undefined;
+      const steps = await measureSteps(async () => {
+        answer = await upload(20_000);
+      });
+      context.diagnostic(
+        `the longest of ${steps.totalMs.toFixed(0)} ms took ${steps.longestMs.toFixed(0)} ms`,
+      );
+      assert.equal(answer!.status, 422, answer!.text);
+      assertShortSteps(steps);
+    } finally {
+      await client.end();
+    }
   });
 });
 

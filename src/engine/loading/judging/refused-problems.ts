@@ -1,6 +1,7 @@
 /** Describes the problems of rows that PostgreSQL refused one by one. */
 import { DatabaseError } from 'pg';
 import type { Problem } from '../../../core/errors.ts';
+import { mapInTurns, Pace } from '../../../core/pause-for-others.ts';
 import {
   completeName,
   hideLocalShard,
@@ -45,9 +46,13 @@ export async function addRefusedRows(judgement: Judgement, count: number): Promi
   const { client, load, rules, problems } = judgement;
   const { rows } = await client.query<RefusedRow>(readRefusedRows(problems.maxFound));
   const names = load.isSharded ? await namesByHash(client, namesOf(rules)) : new Map();
-  const refused = rows.map((row) => toRefused(row, judgement, names));
+  const refused = await mapInTurns(rows, (row) => toRefused(row, judgement, names));
   const describe = new Describer(judgement, await findKnown(judgement, refused));
-  for (const one of refused) for (const problem of await describe.problemsOf(one)) problems.add(problem);
+  const pace = new Pace();
+  for (const one of refused) {
+    for (const problem of await describe.problemsOf(one)) problems.add(problem);
+    await pace.pause();
+  }
   if (count <= rows.length) return;
   const { rows: groups } = await client.query<RefusedGroup>(groupRefusedRows(rows.length));
   for (const group of groups) {
