@@ -113,8 +113,17 @@ const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${ro
 /** SQL for how many times as long the values of the expression may become. Two steps of a definition may follow each other (expressions/refuse-costly.ts). */
 const lengtheningOf = (
   tree: string,
-) => `CASE WHEN ${callsOneOf(tree, escapingFunctions)} THEN ${2 * timesLonger}
-    WHEN ${tree} ~ '${longTexts}' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END`;
+) => `(CASE WHEN ${callsOneOf(tree, escapingFunctions)} THEN ${2 * timesLonger}
+    WHEN ${tree} ~ '${longTexts}' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END
+    * CASE WHEN ${tree} ~ 'funcid ${REPEAT} ' THEN ${largestInteger(tree)} ELSE 1 END)`;
+
+/** The identifier of repeat (pg_proc.dat). */
+const REPEAT = 1622;
+
+/** SQL for the largest constant of the type `integer` in the tree, at least 1. */
+const largestInteger = (tree: string) => `(
+  SELECT greatest(1, max((m[1]::int & 255) + (m[2]::int & 255) * 256 + (m[3]::int & 255) * 65536 + m[4]::int * 16777216::int8))
+  FROM pg_catalog.regexp_matches(${tree}, ':consttype 23 [^\\[]*:constvalue 4 \\[ (-?\\d+) (-?\\d+) (-?\\d+) (-?\\d+) ', 'g') AS m)`;
 
 /** A pattern for casts through a text whose value may be long. Only they have the members in this order. */
 const longTexts = `:resulttype (?!(${shortTypes}) )\\d+ :resultcollid \\d+ :coerceformat `;

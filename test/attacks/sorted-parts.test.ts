@@ -208,6 +208,46 @@ suite('expressions of a table', () => {
   });
 });
 
+suite('constraints and indexes that only PostgreSQL can make', () => {
+  const append = (table: string, data: object[]) =>
+    service.post(`/table/${table}/upload/json?if_exists=append`, { data });
+  const refused = async (answer: Promise<TestAnswer>) =>
+    assert.equal(assertProblem(await answer, 422, 'invalid-data').errors[0]!.code, 'too-complex');
+
+  test('polygons that an exclusion constraint compares have about 1,000 points', async () => {
+    await service.database.pool.query(`CREATE TABLE areas (id int, p polygon, EXCLUDE USING gist (p WITH &&));
+      CREATE TABLE traced (p text, EXCLUDE USING gist ((p::polygon) WITH ~=));
+      CREATE TABLE free (p polygon, b box, EXCLUDE USING gist (b WITH &&))`);
+    // The bounding boxes of the strips overlap, but the strips do not.
+    const strip = (points: number, height: number) =>
+      `(${Array.from({ length: points }, (_, x) => `(${x},${x + height + (x % 2)})`)})`;
+    for (const [table, status] of [
+      ['areas', 422],
+      ['traced', 422],
+      ['free', 200],
+    ] as const) {
+      const long = append(table, [{ p: strip(2000, 0) }, { p: strip(2000, 500) }]);
+      if (status === 422) await refused(long);
+      else assert.equal((await long).status, 200, table);
+      const short = await append(table, [{ p: strip(900, 0) }, { p: strip(900, 500) }]);
+      assert.equal(short.status, 200, `${table}: ${JSON.stringify(short.body)}`);
+    }
+  });
+
+  test('arrays that functions of intarray sort have at most 60,000 elements', async () => {
+    await service.database.pool.query(`CREATE EXTENSION intarray;
+      CREATE TABLE held (a int[], EXCLUDE USING gist (a gist__intbig_ops WITH &&));
+      CREATE TABLE spread (a int[]); CREATE INDEX ON spread USING gist (a);
+      CREATE TABLE signed (a int[]); CREATE INDEX ON signed USING gist (a gist__intbig_ops)`);
+    for (const table of ['held', 'spread']) {
+      await refused(append(table, [{ a: killerOrder(70_000).order }]));
+      assert.equal((await append(table, [{ a: [1, 2] }])).status, 200);
+    }
+    const { status } = await append('signed', [{ a: killerOrder(70_000).order }]);
+    assert.equal(status, 200);
+  });
+});
+
 suite('ordinary values', () => {
   const shuffled = order.slice(0, 20_000);
   const sorted = [...order].sort((a, b) => a - b);

@@ -306,6 +306,54 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
     );
   });
 
+  test('no definition makes an index with the operator class gist__int_ops, also where it is the default', async () => {
+    await service.database.pool.query(
+      `CREATE EXTENSION IF NOT EXISTS intarray; CREATE DOMAIN public.numbers AS int[];
+       CREATE TABLE public.ranged (id int, a int[]); CREATE INDEX ON public.ranged USING gist (a)`,
+    );
+    const withArray = columns(['id', 'integer'], ['a', 'integer[]'], ['b', 'public.numbers']);
+    const gist = (column: object) => ({ method: 'gist', columns: [column] });
+    const costly = [
+      gist({ column: 'a', operator_class: 'public.gist__int_ops' }),
+      gist({ column: 'a' }),
+      gist({ column: 'b' }),
+      gist({ expression: 'a || 1' }),
+    ];
+    const possible = [
+      gist({ column: 'a', operator_class: 'public.gist__intbig_ops' }),
+      gist({ expression: 'int4range(id, id)' }),
+      { method: 'gin', columns: [{ column: 'a' }] },
+    ];
+    const table = { columns: withArray, indexes: [...possible, ...costly] };
+    for (const path of ['/table/ranges', '/table/ranges/upload/json']) {
+      const answer = await service.post(
+        path,
+        path.endsWith('json') ? { table, data: [{ id: 1 }] } : { table },
+      );
+      assert.equal(answer.status, 422, JSON.stringify(answer.body));
+      assert.deepEqual(
+        answer.body.errors.map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]),
+        [
+          '3/columns/0/operator_class',
+          '4/columns/0/column',
+          '5/columns/0/column',
+          '6/columns/0/expression',
+        ].map((place) => [`/table/indexes/${place}`, 'type-not-indexable']),
+      );
+      assert.match(answer.body.errors[0].detail, /gist__intbig_ops/);
+    }
+    const made = await service.post('/table/ranges', { table: { columns: withArray, indexes: possible } });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const { body } = await service.get('/table/ranged');
+    assert.deepEqual(body.table.indexes, undefined);
+    assert.equal(body.table.constraints.others[0].name, 'ranged_a_idx');
+    const altered = await service.request('PUT', '/table/ranges', {
+      body: JSON.stringify({ table: { ...made.body.table, indexes: [gist({ column: 'a' })] } }),
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(altered.body.errors?.[0].code, 'type-not-indexable', JSON.stringify(altered.body));
+  });
+
   test('an existing table with such indexes is described without them, and gets no text of more than 256 KiB', async () => {
     await service.database.pool.query(
       `CREATE TABLE public.tree (a text, b varchar, c int4range); CREATE INDEX ON public.tree USING spgist (a);

@@ -4,8 +4,10 @@ import { addCost, MOST_UNITS, ownCost, type ReadingCost, UNITS_PER_BYTE } from '
 
 /** What the indexes and expressions of a table do with the values of a column. */
 export interface UseOfColumn {
-  /** An index of the method gin contains it, or a value that is computed from it, or may. */
+  /** An index for which PostgreSQL sorts the parts of a value, such as one of the method gin, contains it, or a value that is computed from it, or may. */
   isInGin: boolean;
+  /** An exclusion constraint compares each part of it with each part of a value of another row, or may. Only constraints that were added in PostgreSQL do. */
+  isPaired?: boolean;
   /** An index or an expression that takes the trigrams of texts (extension pg_trgm) contains it, or may. */
   isInTrigrams: boolean;
   /** How often the expressions of generated columns, indexes and checks make the parts of a `jsonb` from it, by reading a text or by `||`. */
@@ -21,10 +23,11 @@ export interface UseOfColumn {
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isInTrigrams, jsonCopies, isSplit, isListed, copies }: UseOfColumn,
+  { isInGin, isPaired, isInTrigrams, jsonCopies, isSplit, isListed, copies }: UseOfColumn,
 ): ReadingCost | undefined {
   return [
     isInGin ? costOfKeys(type) : undefined,
+    isPaired ? { ...none, partTime: PAIRED_TIME } : undefined,
     jsonCopies > 0 ? costOfJson(type, jsonCopies) : undefined,
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
@@ -85,6 +88,11 @@ const FEW_COPIES = 2;
 export const UNITS_OF_COPY = 0.024;
 /** A part of a copied `jsonb` takes 12 bytes, and one that is read 90. */
 const PART_OF_COPY = 0.12;
+/**
+ * About 1,000 points. PostgreSQL compares two such polygons in 0.15 s, and a new one with up to 170 of a page of the index without being interrupted, if
+ * hostile rows have made all of their bounding boxes overlap.
+ */
+const PAIRED_TIME = 300;
 /** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
 const TEXT_TIME = 0.04;
 /**

@@ -20,6 +20,7 @@ import { warnOfDottedName } from './dotted-name.ts';
 import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
 import { proofOf, refuseOthersCode } from './expressions/prove-expressions.ts';
 import { mayGrowTooLong } from './expressions/written-expressions.ts';
+import { isOfGist } from './indexes/operator-classes.ts';
 import { lastOfCreation } from './plain-creation.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
@@ -80,8 +81,7 @@ export async function createTable(
       problems.count > 0 ||
       needsStatementsApart(table.placement) ||
       isLong(table) ||
-      table.needsProof ||
-      mayGrowTooLong(resolved)
+      mustBeTried(resolved)
     )
       return note(createWithCare(client, resolved, options));
     admitSequences();
@@ -137,6 +137,12 @@ function isLong({ columns }: PreparedTable): boolean {
 
 const lengthOfShortDefaults = 32 * 1024;
 
+/** Returns whether the definition may have problems that PostgreSQL does not find when it creates the table. */
+function mustBeTried(resolved: ResolvedDefinition): boolean {
+  const { needsProof, indexes } = resolved.table;
+  return needsProof === true || mayGrowTooLong(resolved) || indexes.some(isOfGist);
+}
+
 /**
  * Returns the error for a created table that cannot be described because its name is not found. Other sessions cannot see the table
  * yet, so only the schema can have been renamed. The table has been created then.
@@ -182,7 +188,7 @@ export async function createWithCare(
   const { table, problems, admitSequences } = resolved;
   let { existing } = table;
   if (existing === undefined) admitSequences();
-  if (existing !== undefined || problems.count > 0 || table.needsProof || mayGrowTooLong(resolved))
+  if (existing !== undefined || problems.count > 0 || mustBeTried(resolved))
     await checkDefinition(client, resolved);
   existing ??= await tryCreate(client, resolved);
   if (existing === undefined) {

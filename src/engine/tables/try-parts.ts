@@ -15,6 +15,7 @@ import { createBareTable, hasExpressions } from './ddl.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { CheckDefinition } from './expressions/checks.ts';
 import { createIndex } from './indexes/create-index.ts';
+import { refuseExpandedRanges } from './indexes/operator-classes.ts';
 import { noNames } from './object-names.ts';
 import type { PreparedColumn, PreparedTable } from './prepared-table.ts';
 
@@ -55,6 +56,7 @@ export async function tryParts(
         return { pointer: index.pointer, code: 'invalid-index', statement };
       });
       await tryAll(client, parts, refuse);
+      if (problems.count === 0) await refuseExpandedRanges(client, relation, indexes, problems);
       return;
     }
     const withParts = tableWith(table);

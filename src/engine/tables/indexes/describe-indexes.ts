@@ -2,7 +2,7 @@
 import { ownCode, qualifiedTypes } from '../catalog/names-in-path.ts';
 import { writeTypes } from '../defaults.ts';
 import type { IndexDescription } from './index-definition.ts';
-import { isTrusted } from './operator-classes.ts';
+import { hasExpandedRanges, isTrusted } from './operator-classes.ts';
 
 export interface IndexFacts {
   name: string;
@@ -31,7 +31,8 @@ export interface IndexFacts {
  * Returns SQL of the list of `IndexFacts`. The query has the table as `c`.
  *
  * A definition can express an index of columns with their own collations or of expressions, operator classes of PostgreSQL or of extensions without options,
- * no NULLS NOT DISTINCT, no storage parameters and no tablespace, without a column twice, and without texts in `spgist` (`checkTextTrees`).
+ * no NULLS NOT DISTINCT, no storage parameters and no tablespace, without a column twice, without texts in `spgist` (`checkTextTrees`), and without
+ * `gist__int_ops` (`refuseExpandedRanges`).
  *
  * @param isShort SQL for whether the texts of the table's expressions are short enough to be read
  */
@@ -39,7 +40,7 @@ export const indexFacts = (isShort: string) => `
   SELECT json_agg(json_build_object(
     'name', ic.relname, 'isUnique', i.indisunique, 'method', m.amname,
     'definition', CASE WHEN i.indnullsnotdistinct OR NOT i.indisvalid OR ic.reloptions IS NOT NULL OR ic.reltablespace <> 0
-        OR parts.are_special OR ${isTextTree('i', 'ic')}
+        OR parts.are_special OR ${isTextTree('i', 'ic')} OR ${hasExpandedRanges('i')}
         OR NOT ${isShort} AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
         OR i.indexprs IS NOT NULL AND (ic.relam = 4000 OR pg_get_indexdef(i.indexrelid) ~ ' COLLATE ')
       THEN CASE WHEN ${isShort} THEN coalesce(pg_get_indexdef(i.indexrelid), '') ELSE '' END END,
@@ -79,8 +80,17 @@ export const isTextTree = (index: string, relation: string) => `(${relation}.rel
 export const hasTrigrams = (index: string) => `EXISTS (
     SELECT FROM pg_opclass o WHERE o.oid = ANY (${index}.indclass) AND o.opcname IN ('gin_trgm_ops', 'gist_trgm_ops'))`;
 
-/** Returns SQL for whether an index is of the method `gin`. @param relation a row of `pg_class` */
-export const isGin = (relation: string) => `(${relation}.relam = 2742)`;
+/** Returns SQL for whether PostgreSQL sorts the parts of a value for an index, in the method `gin` or in functions of the extension intarray. @param index rows of `pg_index` and `pg_class` */
+export const sortsParts = (index: string, relation: string) =>
+  `(${relation}.relam = 2742 OR ${hasExpandedRanges(index)} OR ${excludesBy(index, ['_int_overlap'])})`;
+
+/** Returns SQL for whether an exclusion constraint compares each part of a polygon with each part of the others. @param index a row of `pg_index` */
+export const pairsParts = (index: string) => excludesBy(index, ['poly_overlap', 'poly_same']);
+
+/** @param functions the names of the functions of operators */
+const excludesBy = (index: string, functions: string[]) => `(${index}.indisexclusion AND EXISTS (
+    SELECT FROM pg_constraint n JOIN pg_operator p ON p.oid = ANY (n.conexclop) JOIN pg_proc f ON f.oid = p.oprcode
+    WHERE n.conindid = ${index}.indexrelid AND n.contype = 'x' AND f.proname = ANY ('{${functions}}')))`;
 
 /** Returns the description of an index that a definition can express. It leaves out what is PostgreSQL's default. */
 export function describeIndex(facts: IndexFacts): IndexDescription {

@@ -33,7 +33,7 @@ import type { Statement } from '../../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
 import { isArray, nodeOf, partsOf } from '../catalog/type-parts.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
-import { hasTrigrams, isGin, isTextTree } from '../indexes/describe-indexes.ts';
+import { hasTrigrams, isTextTree, pairsParts, sortsParts } from '../indexes/describe-indexes.ts';
 import type { TypeNode } from '../type-width.ts';
 
 export interface LoadFacts {
@@ -168,7 +168,7 @@ const columnFacts = `
   'ownBytes', CASE WHEN attgenerated <> 'v' THEN own.own_bytes END, 'virtualBytes', CASE WHEN attgenerated = 'v' THEN own.own_bytes END,
   'storedCopies', nullif(coalesce(copied.times, 0)
     + (SELECT coalesce(sum(cardinality(array_positions(x.keys, attnum::int))), 0) FROM indexed x), 0)::float8,
-  'use', json_strip_nulls(json_build_object('isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('is_gin')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
+  'use', json_strip_nulls(json_build_object('isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('sorts_parts')}, 'isPaired', ${isIndexed('pairs_parts')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
   'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
     ELSE coalesce(readers.json_copies, 0) END::float8,
   'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
@@ -250,7 +250,7 @@ indexed AS (
     SELECT p.refobjsubid FROM pg_depend p WHERE indexprs IS NOT NULL AND p.classid = 'pg_class'::regclass AND p.objid = indexrelid
       AND p.refclassid = 'pg_class'::regclass AND p.refobjid = r.oid AND p.refobjsubid <> ALL (indkey)) AS columns,
     0 = ANY (indkey) OR EXISTS (SELECT FROM attributes g WHERE g.attnum = ANY (indkey) AND g.attgenerated <> '') AS is_computed,
-    ${isTextTree('i', 'x')} AS is_text_tree, ${isGin('x')} AS is_gin, ${hasTrigrams('i')} AS has_trigrams
+    ${isTextTree('i', 'x')} AS is_text_tree, ${sortsParts('i', 'x')} AS sorts_parts, ${pairsParts('i')} AS pairs_parts, ${hasTrigrams('i')} AS has_trigrams
   FROM relation r JOIN pg_index i ON i.indrelid = r.oid JOIN pg_class x ON x.oid = i.indexrelid),
 -- The columns that each expression reads, itself or as a part of a generated column, which may be that many times as long.
 uses AS (
