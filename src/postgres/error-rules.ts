@@ -42,6 +42,13 @@ export const isLost: Rule = {
   detail: 'The database lost the transaction of the request, so nothing was changed. Try again later.',
 };
 
+/** The rule for a connection that PostgreSQL ended because of one of its time limits. The service switches off those of transactions. */
+export const endedByTimeLimit: Rule = {
+  code: 'database-unavailable',
+  detail:
+    'PostgreSQL ended the connection because of idle_in_transaction_session_timeout, transaction_timeout or idle_session_timeout, so nothing was changed. Check whether a trigger or another function of the table sets it, or the settings of the role and the database.',
+};
+
 /** The rule for a standby, or a server that an administrator has made read-only. */
 export const isReadOnly: Rule = {
   code: 'database-unavailable',

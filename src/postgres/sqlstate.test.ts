@@ -27,6 +27,9 @@ test('each SQLSTATE or its class has its error code', () => {
     '28P01': 'database-unavailable',
     '57P01': 'database-unavailable',
     '57P03': 'database-unavailable',
+    '57P05': 'database-unavailable',
+    '25P03': 'database-unavailable',
+    '25P04': 'database-unavailable',
     '53300': 'database-unavailable',
     '58000': 'database-unavailable',
     '58030': 'database-unavailable',
@@ -78,7 +81,8 @@ test('an error that a trigger raises is a refusal of the data, with every SQLSTA
   for (const code of ['40001', '57014', '53200', '55P03'])
     assert.equal(codeOf(raised(code)), 'invalid-data', code);
   assert.equal(codeOf(raised('42501')), 'permission-denied');
-  assert.equal(codeOf(raised('XX000')), undefined);
+  assert.equal(codeOf(raised('XX000')), 'invalid-data');
+  assert.equal(codeOf(raised('XX001')), undefined);
 });
 
 test('an error inside a function of the table is reported as one of that function', () => {
@@ -117,7 +121,7 @@ test('a change of the catalogue by another session is a conflict, and not a prob
   for (const message of messages) {
     assert.equal(codeOf(postgresError('XX000', { message })), 'write-conflict', message);
     const raised = postgresError('XX000', { message, routine: 'exec_stmt_raise' });
-    assert.equal(codeOf(raised), undefined, message);
+    assert.equal(codeOf(raised), 'invalid-data', message);
   }
   const lost = {
     '42P01': 'Relation mit OID 16384 existiert nicht',

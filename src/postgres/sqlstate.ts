@@ -33,6 +33,9 @@ export const sqlstateRules: Record<string, rules.Rule> = {
   '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
   '57P': rules.unreachable,
+  '25P03': rules.endedByTimeLimit,
+  '25P04': rules.endedByTimeLimit,
+  '57P05': rules.endedByTimeLimit,
   '58000': rules.failingDevice,
   '58030': rules.failingDevice,
   '25006': rules.isReadOnly,
@@ -429,8 +432,10 @@ function ruleFor(error: DatabaseError): rules.Rule | undefined {
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const listed = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   const stated = listed === rules.unreachable && isOfForeignServer(error) ? rules.awayForeignServer : listed;
-  // An internal error (XX) is a bug of the service or of PostgreSQL, even if it arose in a function. It gets no rule of functions.
-  if (isOfFunction(error) && !code.startsWith('XX')) {
+  // An internal error (XX) is a bug of the service or of PostgreSQL, even if it arose in a function. It gets no rule of functions, except if RAISE made it.
+  // RAISE can also report damaged data (XX001, XX002), which only an administrator can repair.
+  const isInternal = code.startsWith('XX') && !(isRaised(error) && conditionOf(error) === 'internal_error');
+  if (isOfFunction(error) && !isInternal) {
     const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
     if (isRefusal) return rules.refusedByFunction;
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;

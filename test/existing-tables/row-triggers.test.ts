@@ -249,3 +249,49 @@ for (const timing of ['BEFORE', 'AFTER']) {
     }
   });
 }
+
+suite('what a trigger does besides its rows', () => {
+  /** Makes a table whose trigger runs these statements. */
+  const withTrigger = (statements: string) =>
+    service.rows(`CREATE TABLE t (id int PRIMARY KEY, a text);
+      CREATE OR REPLACE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statements} RETURN NEW; END $$;
+      CREATE TRIGGER u BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION act()`);
+  const data = [
+    { id: 1, a: 'x' },
+    { id: 2, a: 'y' },
+  ];
+  const queries = [...conflicts, '&faulty_rows=leave_out', '&dry_run=true'];
+
+  for (const sqlstate of ['XX000', '428C9', '25P03'])
+    test(`an error that it raises with the SQLSTATE ${sqlstate} refuses the rows with its own message`, async () => {
+      await withTrigger(
+        `IF NEW.id = 2 THEN RAISE SQLSTATE '${sqlstate}' USING MESSAGE = 'not today'; END IF;`,
+      );
+      for (const query of conflicts) {
+        const { detail, errors } = assertProblem(await append(data, query), 422, 'invalid-data');
+        assert.match(`${detail} ${errors?.[0]?.detail}`, /not today/, query);
+        assert.doesNotMatch(JSON.stringify(errors), /GENERATED ALWAYS/, query);
+      }
+    });
+
+  for (const setting of [
+    'idle_in_transaction_session_timeout',
+    'transaction_timeout',
+    'idle_session_timeout',
+  ])
+    test(`the setting ${setting} never makes an internal error`, async (t) => {
+      const { length } = await service.rows(`SELECT FROM pg_settings WHERE name = '${setting}'`);
+      if (length === 0) return t.skip('this version of PostgreSQL does not have the setting');
+      await withTrigger(`PERFORM set_config('${setting}', '1', false);`);
+      let ended = 0;
+      for (const query of [...queries, ...queries]) {
+        const { status, body } = await append(data, query);
+        assert(status < 500 || status === 503, `${query} ${JSON.stringify(body)}`);
+        if (status === 503)
+          assert.match(body.detail, /ended the connection because of|cannot be reached|lost the/);
+        if (status === 503 && body.detail.includes(setting)) ended++;
+        await service.rows('DELETE FROM t');
+      }
+      if (setting.startsWith('idle_in')) assert.notEqual(ended, 0);
+    });
+});

@@ -171,7 +171,7 @@ suite('a request that is sent again', () => {
 
   test('a request that is sent again after a failure of the service is run', async () => {
     await service.rows(`CREATE TABLE public.failing (a bigint);
-      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000'; END $$;
+      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX001'; END $$;
       CREATE TRIGGER t BEFORE INSERT ON public.failing FOR EACH ROW EXECUTE FUNCTION public.fail()`);
     const path = '/table/failing/upload/json?if_exists=append';
     assertProblem(await service.post(path, { data }, keyed('failed')), 500, 'internal-error');

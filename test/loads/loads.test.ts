@@ -134,7 +134,7 @@ suite('an upload', () => {
 
   test('an upload that fails is recorded as failed', async () => {
     await service.rows(`CREATE TABLE public.failing (a text);
-      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000'; END $$;
+      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX001'; END $$;
       CREATE TRIGGER t BEFORE INSERT ON public.failing FOR EACH ROW EXECUTE FUNCTION public.fail()`);
     const answer = await service.post('/table/failing/upload/json?if_exists=append', { data: [{ a: 1 }] });
     assertProblem(answer, 500, 'internal-error');

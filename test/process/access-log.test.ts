@@ -171,7 +171,7 @@ test('the log has the id, the status and the time of each request, but no token 
   // Errors of the service are logged with their causes. PostgreSQL's message must not contain the cell.
   await service.database.pool.query(`CREATE TABLE failing (a text);`);
   await service.database.pool.query(
-    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000' USING MESSAGE = NEW.a; END $$`,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX001' USING MESSAGE = NEW.a; END $$`,
   );
   await service.database.pool.query(
     'CREATE TRIGGER t BEFORE INSERT ON failing FOR EACH ROW EXECUTE FUNCTION fail()',

@@ -224,7 +224,7 @@ test('the log of requests with secrets in cells, headers, parameters, errors and
     CREATE TABLE guarded (a int, b text);
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF NEW.b LIKE '%fail%' THEN RAISE EXCEPTION 'internal %', NEW.b USING ERRCODE = 'XX000'; END IF;
+        IF NEW.b LIKE '%fail%' THEN RAISE EXCEPTION 'internal %', NEW.b USING ERRCODE = 'XX001'; END IF;
         RAISE EXCEPTION 'not %', NEW.b;
       END $$;
     CREATE TRIGGER refuse BEFORE INSERT ON guarded FOR EACH ROW EXECUTE FUNCTION refuse()`);

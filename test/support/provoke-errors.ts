@@ -315,8 +315,8 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   },
   'internal-error': {
     request:
-      'POST /api/v1/table/failing/upload/json?if_exists=append, into a table whose trigger fails with SQLSTATE XX000',
-    send: (service) => failWith(service, 'XX000'),
+      'POST /api/v1/table/failing/upload/json?if_exists=append, into a table whose trigger fails with SQLSTATE XX001',
+    send: (service) => failWith(service, 'XX001'),
   },
   'database-busy': {
     request:

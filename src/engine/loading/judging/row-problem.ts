@@ -2,12 +2,18 @@
  * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, whether the row was copied into the table or
  * staged first. The row violates a rule, or PostgreSQL filled in a bad value, or only PostgreSQL's error describes the cause.
  */
+import type { DatabaseError } from 'pg';
 import type { Problem } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import { describeCellProblem, NOT_NULL } from '../../../encoding/problems/cell-problems.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
-import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../../postgres/server-internals.ts';
+import {
+  isOfFunction,
+  isSecondUpdate,
+  partitionKeyOf,
+  rowSizes,
+} from '../../../postgres/server-internals.ts';
 import { conditionOf } from '../../../postgres/sqlstate.ts';
 import type { RowRule, UniqueRule } from '../../tables/rules/row-rules.ts';
 import { ruleProblem } from '../../tables/rules/rule-problem.ts';
@@ -163,8 +169,9 @@ function refusalProblem({ error, column: copyColumn, row, amongRows }: Refusal, 
 /** Returns PostgreSQL's message, or a message of the service if PostgreSQL's does not say what to do. */
 function messageOf(error: Error): string {
   if (isSecondUpdate(error)) return sameInTheTable;
-  // The INSERT may set the column (OVERRIDING SYSTEM VALUE), and ON CONFLICT may not.
-  if (conditionOf(error) === 'generated_always')
+  // The INSERT may set the column (OVERRIDING SYSTEM VALUE), and ON CONFLICT may not. PostgreSQL's own error has a detail, and that of a trigger usually has none.
+  const { detail } = error as Partial<DatabaseError>;
+  if (conditionOf(error) === 'generated_always' && detail && !isOfFunction(error))
     return `on_conflict=update cannot set a column that is GENERATED ALWAYS AS IDENTITY (${error.message}): leave the column out, or send it as the conflict_key`;
   const sizes = rowSizes(error);
   // An index of a table that is replaced has another name until the end of the load.
