@@ -246,6 +246,17 @@ suite('constraints and indexes that only PostgreSQL can make', () => {
     const { status } = await append('signed', [{ a: killerOrder(70_000).order }]);
     assert.equal(status, 200);
   });
+
+  test('the text that an expression repeats counts as often as it is repeated', async () => {
+    await service.database.pool.query(`CREATE TABLE repeated (a text); CREATE UNIQUE INDEX ON repeated (md5(repeat(a, 3000)));
+      CREATE TABLE checked (a text CHECK (length(repeat(a, 3000)) > 0)); CREATE TABLE doubled (a text CHECK (length(repeat(a, 2)) > 0))`);
+    const long = [{ a: 'x'.repeat(300_000) }];
+    for (const table of ['repeated', 'checked']) {
+      await refused(append(table, long));
+      assert.equal((await append(table, [{ a: 'x'.repeat(30_000) }])).status, 200, table);
+    }
+    assert.equal((await append('doubled', long)).status, 200);
+  });
 });
 
 suite('ordinary values', () => {
