@@ -1,6 +1,6 @@
 /** Estimates what PostgreSQL needs to sort the parts of a value for an index of the method gin, and for expressions of the table. Measured on PostgreSQL 15. */
 import { type ColumnType, firstOwnOid } from './load-column.ts';
-import { addCost, MOST_UNITS, ownCost, type ReadingCost, UNITS_PER_BYTE } from './reading-cost.ts';
+import { addCost, MOST_UNITS, ownCost, type ReadingCost, UNITS_OF_PART, UNITS_OF_WRITTEN, UNITS_PER_BYTE } from './reading-cost.ts';
 
 /** What the indexes and expressions of a table do with the values of a column. */
 export interface UseOfColumn {
@@ -107,7 +107,14 @@ const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
 function costOfCopies(type: ColumnType, copies: number): ReadingCost | undefined {
   const all = copies * lengthOfCopy(type);
   if (all <= FEW_COPIES) return undefined;
-  const cost = { ...none, unitsPerByte: UNITS_PER_BYTE + all * UNITS_OF_COPY };
+  const { partUnits: ofPart = 0, elementUnits: ofElement = 0 } = type.cost ?? {};
+  const cost = {
+    ...none,
+    unitsPerByte: UNITS_PER_BYTE + all * UNITS_OF_COPY,
+    // A text of the value takes for each element or range about what PostgreSQL needs to read or to write one.
+    partUnits: ofPart >= UNITS_OF_PART ? ofPart * (1 + copies) : 0,
+    elementUnits: ofElement > 0 ? ofElement + copies * Math.min(ofElement, UNITS_OF_WRITTEN) : 0,
+  };
   if ((type.base ?? type).oid !== JSONB) return cost;
   // A number of `jsonb` is longer than its text, but most documents have few numbers.
   const { partUnits, objectUnits, bracketUnits } = ownCost(JSONB);

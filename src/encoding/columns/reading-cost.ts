@@ -19,6 +19,8 @@ export interface ReadingCost extends SortCost {
   objectUnits: number;
   /** The units for each opening bracket. */
   bracketUnits: number;
+  /** The units for each element of an array besides those of its parts. Commas in quotes do not separate elements. */
+  elementUnits: number;
   /** The units for each byte of the text, besides those of its parts. */
   unitsPerByte: number;
   /** The maximum number of bytes of the text. */
@@ -45,6 +47,12 @@ export const UNITS_PER_BYTE = 0.067;
 /** A range takes 2,200 bytes and has a comma, and so do the others of its array or multirange. An element `tsvector` takes 2,300 bytes. */
 export const UNITS_OF_PART = 23;
 
+/**
+ * PostgreSQL writes values of many types into a buffer of 1 KiB, which it keeps until all elements of the array are written. It writes a row not only when
+ * the row is exported, but also when it violates a constraint, whatever the constraint says.
+ */
+export const UNITS_OF_WRITTEN = 13;
+
 /** How long PostgreSQL compares two ranges of a multirange, for two commas each (`SortCost`). */
 export const RANGE_TIME = 3;
 
@@ -52,6 +60,7 @@ const free: ReadingCost = {
   partUnits: 0,
   objectUnits: 0,
   bracketUnits: 0,
+  elementUnits: 0,
   unitsPerByte: UNITS_PER_BYTE,
   mostBytes: Number.POSITIVE_INFINITY,
   hasNumbers: false,
@@ -136,11 +145,32 @@ export function costOfExtension(name: string): ReadingCost {
   return Object.hasOwn(extensions, name) ? extensions[name]! : free;
 }
 
+/** PostgreSQL's own types whose values it writes into such a buffer: geometric types, xml, aclitem, names of objects and snapshots (pg_type.dat). */
+const writtenTypes = new Set([
+  ...[600, 601, 602, 603, 604, 718, 142, 1033, 2970, 5038],
+  ...[24, 2202, 2203, 2204, 2205, 2206, 3734, 3769, 4089, 4096, 4191],
+]);
+/** The units of other elements: for `jsonb` and `jsonpath` also what PostgreSQL needs to read them, and 150 bytes for `money`. */
+const unitsOfElements = new Map([
+  [3802, 23 + UNITS_OF_WRITTEN],
+  [4072, UNITS_OF_WRITTEN + UNITS_OF_WRITTEN],
+  [790, 2],
+]);
+/** Types of extensions that are written like texts. Others may need as much as `cube`. */
+const plainExtensions = new Set(['citext', 'ltree', 'lquery', 'ltxtquery']);
+
+/** Returns the units of a value as an element of an array. @param extension the name of the type of an extension; null: another type */
+export function unitsOfElement(oid: number, extension: string | null): number {
+  if (extension !== null) return plainExtensions.has(extension) ? 0 : UNITS_OF_WRITTEN;
+  return unitsOfElements.get(oid) ?? (writtenTypes.has(oid) ? UNITS_OF_WRITTEN : 0);
+}
+
 /** Adds the cost of a part of a type: the highest cost applies to the whole text. */
 export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.partUnits = Math.max(cost.partUnits, part.partUnits);
   cost.objectUnits = Math.max(cost.objectUnits, part.objectUnits);
   cost.bracketUnits = Math.max(cost.bracketUnits, part.bracketUnits);
+  cost.elementUnits = Math.max(cost.elementUnits, part.elementUnits);
   cost.unitsPerByte = Math.max(cost.unitsPerByte, part.unitsPerByte);
   cost.mostBytes = Math.min(cost.mostBytes, part.mostBytes);
   cost.hasNumbers ||= part.hasNumbers;
@@ -154,9 +184,10 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.textTime = Math.max(cost.textTime, part.textTime);
 }
 
-/** The result of `countCost`: the units of all parts of the text, those for the time to sort them, and its digits. */
+/** The result of `countCost`: the units of all parts of the text, those of the elements besides, those for the time to sort the parts, and its digits. */
 export interface CountedCost {
   units: number;
+  elements: number;
   sorting: number;
   digits: number;
 }
@@ -168,15 +199,21 @@ const FEW_KEYS = 500;
 /** 1 for the bytes that a scan counts. */
 const counts = new Uint8Array(256);
 for (const byte of Buffer.from('",:E[\\e{')) counts[byte] = 1;
+/** 1 for the bytes that a scan counts if elements cost something. The elements of an array of `box` are separated by semicolons. */
+const countsOfElements = counts.slice();
+for (const byte of Buffer.from(';]}')) countsOfElements[byte] = 1;
+
 /** Counts the parts of a text, as a whole or part by part. */
 class CostScan implements Scan {
-  readonly counted: CountedCost = { units: 0, sorting: 0, digits: 0 };
+  readonly counted: CountedCost = { units: 0, elements: 0, sorting: 0, digits: 0 };
   #cost: ReadingCost = free;
   #bytes: Buffer = noBytes;
   #start = 0;
   #at = 0;
   #end = 0;
   #keys = 0;
+  /** How many brackets and braces of JSON are open. */
+  #depth = 0;
   #inString = false;
 
   begin(cost: ReadingCost, bytes: Buffer, start: number, end: number): this {
@@ -185,43 +222,59 @@ class CostScan implements Scan {
     this.#start = this.#at = start;
     this.#end = end;
     this.#keys = 0;
+    this.#depth = 0;
     this.#inString = false;
     this.counted.units = 0;
+    this.counted.elements = 0;
     this.counted.digits = cost.partDigits;
     return this;
   }
 
   /** @returns false: all bytes count */
   scanTo(until: number): false {
-    const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits } = this.#cost;
+    const { partUnits, objectUnits, bracketUnits, elementUnits, isJson, hasNumbers, partDigits } = this.#cost;
     const bytes = this.#bytes;
     const end = this.#end;
-    let { units, digits } = this.counted;
+    const hasElements = elementUnits > 0;
+    const table = hasElements ? countsOfElements : counts;
+    let { units, elements, digits } = this.counted;
     let keys = this.#keys;
+    let depth = this.#depth;
     let inString = this.#inString;
     let at = this.#at;
     for (; at < until; at++) {
       const byte = bytes[at]!;
-      if (counts[byte] === 0) continue;
-      if (isJson && byte === ascii.QUOTE) inString = !inString;
-      else if (inString) {
+      if (table[byte] === 0) continue;
+      if (byte === ascii.QUOTE) {
+        if (isJson || (hasElements && !isEscaped(bytes, this.#start, at))) inString = !inString;
+      } else if (inString && isJson) {
         if (byte === ascii.BACKSLASH) at++;
       } else if (byte === ascii.COMMA) {
         units += partUnits;
+        if (!inString && (!isJson || depth <= 1)) elements += elementUnits;
         digits += partDigits;
-      } else if (byte === ascii.OPENING_BRACE) units += objectUnits;
-      else if (byte === ascii.COLON) keys++;
-      else if (byte === ascii.OPENING_BRACKET) units += bracketUnits;
+      } else if (byte === ascii.OPENING_BRACE) {
+        units += objectUnits;
+        depth++;
+      } else if (byte === ascii.COLON) keys++;
+      else if (byte === ascii.OPENING_BRACKET) {
+        units += bracketUnits;
+        depth++;
+      } else if (byte === ascii.CLOSING_BRACE || byte === ascii.CLOSING_BRACKET) depth--;
+      else if (byte === ascii.SEMICOLON) elements += inString ? 0 : elementUnits;
       else if (byte === ascii.BACKSLASH && bytes[at + 1] === ascii.LOWER_U) {
         // The escape may be a comma or a character of a number.
         units += partUnits;
+        elements += inString ? 0 : elementUnits;
         if (hasNumbers) digits += digitsOfEscape(bytes, at, end);
       } else if (hasNumbers && (byte | 32) === ascii.LOWER_E)
         digits += digitsOfExponent(bytes, this.#start, at, end);
     }
     this.counted.units = units;
+    this.counted.elements = elements;
     this.counted.digits = digits;
     this.#keys = keys;
+    this.#depth = depth;
     this.#inString = inString;
     this.#at = at;
     return false;
@@ -322,6 +375,13 @@ function digitsOfEscape(bytes: Buffer, at: number, end: number): number {
   const isOfNumber = isDigitOrPoint(code) || code === ascii.UNDERSCORE || (code | 32) === ascii.LOWER_E;
   const isBeforeExponent = at + 6 < end && (bytes[at + 6]! | 32) === ascii.LOWER_E;
   return isOfNumber || isBeforeExponent ? mostWholeDigits : 0;
+}
+
+/** Returns whether the byte follows an odd number of backslashes. */
+function isEscaped(bytes: Buffer, start: number, at: number): boolean {
+  let before = at - 1;
+  while (before >= start && bytes[before] === ascii.BACKSLASH) before--;
+  return (at - before) % 2 === 0;
 }
 
 function isSkipped(byte: number): boolean {

@@ -38,7 +38,8 @@ function costOfReading(type: ColumnType): reading.ReadingCost | undefined {
   if (!isArray && base.oid === NUMERIC) return undefined;
   // An array of a built-in type with an encoder is sent in binary form, so the cost of its text does not apply, except for `name`.
   const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
-  if (isBinary && element.oid === JSONB) return reading.ownCost(JSONB);
+  if (isBinary && element.oid === JSONB)
+    return { ...reading.ownCost(JSONB), elementUnits: reading.unitsOfElement(JSONB, null) };
   if (isBinary && element.oid === NUMERIC)
     return { ...reading.ownCost(NUMERIC), partDigits: type.cost?.partDigits ?? 0 };
   if (isBinary && element.oid !== NAME) return undefined;
@@ -61,7 +62,7 @@ const NUMERIC = 1700;
 const JSON_TEXT = 114;
 const JSONB = 3802;
 /** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
-const jsonbArrayText = reading.ownCost(3807);
+const jsonbArrayText = { ...reading.ownCost(3807), elementUnits: reading.unitsOfElement(JSONB, null) };
 
 /**
  * Returns what defaults, generated values, padding and the expressions themselves cost in each row, whatever is sent.
@@ -162,7 +163,7 @@ export class RowCost {
       if (counted.units === Number.POSITIVE_INFINITY) return true;
       if (isFree) units = 0;
       else {
-        units = Math.max(counted.units, counted.sorting, length * cost.unitsPerByte);
+        units = Math.max(counted.units + counted.elements, counted.sorting, length * cost.unitsPerByte);
         if (cost.isJson) storedBytes = counted.units * BYTES_OF_JSON;
       }
     }

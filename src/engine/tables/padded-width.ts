@@ -211,7 +211,7 @@ function measureLiteral(
   const areTooMany = read.zones.areTooMany(bytes, 0, bytes.length);
   if (areTooMany || bytes.length > cost.mostBytes) read.units = Number.POSITIVE_INFINITY;
   const found = countCost(cost, bytes, 0, bytes.length);
-  read.units += Math.max(found.units, found.sorting, bytes.length * cost.unitsPerByte);
+  read.units += Math.max(found.units + found.elements, found.sorting, bytes.length * cost.unitsPerByte);
   const added = width === undefined ? 0 : width.addedText * valuesOf(width.repeats, literal);
   return bytes.length + found.digits + added;
 }

@@ -31,6 +31,8 @@ export interface TypeWidth {
   visits: number;
   /** The type is a composite type, a range or a multirange, or contains one. */
   hasParts: boolean;
+  /** The units of a value as an element of an array, with those of its fields (`reading.unitsOfElement`). */
+  elementUnits: number;
   /** What PostgreSQL needs to read a text of the type. */
   cost: reading.ReadingCost;
 }
@@ -44,6 +46,7 @@ const unknownWidth: TypeWidth = {
   repeats: false,
   visits: Number.MAX_SAFE_INTEGER,
   hasParts: true,
+  elementUnits: reading.UNITS_OF_WRITTEN,
   cost: { ...reading.ownCost(NUMERIC), mostBytes: 0 },
 };
 
@@ -66,20 +69,43 @@ export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: num
       width.visits += inner.visits * part.count;
       width.repeats ||= inner.repeats;
       width.hasParts ||= inner.hasParts;
+      width.elementUnits = Math.max(width.elementUnits, inner.elementUnits);
       reading.addCost(width.cost, inner.cost);
       if (!node!.isRepeating && !node!.isOfParts) width.cost.isJson = inner.cost.isJson;
     }
-    if (node?.isRepeating) {
-      width.repeats = true;
-      // An element whose type has no parts takes up to 100 bytes.
-      width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? reading.UNITS_OF_PART : 1);
-      // A multirange.
-      if (node.isOfParts) width.cost.partTime = Math.max(width.cost.partTime, reading.RANGE_TIME);
-    }
-    if (node?.isOfParts) width.hasParts = true;
+    if (node !== undefined) addElements(node, width);
     return width;
   };
   return widthOf;
+}
+
+/** Adds what the elements and fields of a value cost. */
+function addElements({ isRepeating, isOfParts }: TypeNode, width: TypeWidth): void {
+  const { cost } = width;
+  const isPlainArray = isRepeating && !isOfParts && !width.hasParts && !width.repeats;
+  if (isPlainArray) {
+    // An element whose type has no parts takes up to 100 bytes, and what PostgreSQL needs to write it.
+    cost.partUnits = Math.max(cost.partUnits, 1);
+    cost.elementUnits = width.elementUnits;
+  } else if (isRepeating || isOfParts) {
+    // In a text with parts, quotes do not show where an element ends.
+    cost.partUnits = Math.max(cost.partUnits, cost.elementUnits);
+    cost.elementUnits = 0;
+  }
+  if (isRepeating) {
+    const ofPart = width.hasParts ? Math.max(reading.UNITS_OF_PART, width.elementUnits) : 1;
+    if (!isPlainArray) cost.partUnits = Math.max(cost.partUnits, ofPart);
+    // A multirange.
+    if (isOfParts) cost.partTime = Math.max(cost.partTime, reading.RANGE_TIME);
+    width.repeats = true;
+    // The elements of an inner array have commas of their own.
+    width.elementUnits = 0;
+  }
+  if (isOfParts) {
+    width.hasParts = true;
+    // The value is written into a buffer, and so is the value of each field.
+    width.elementUnits += reading.UNITS_OF_WRITTEN;
+  }
 }
 
 export function typeKey(oid: number, typmod: number): string {
@@ -93,6 +119,7 @@ function leafWidth({ oid, typmod, extension }: TypeNode): TypeWidth {
     repeats: false,
     hasParts: false,
     visits: 1,
+    elementUnits: reading.unitsOfElement(oid, extension),
     cost: { ...(extension === null ? reading.ownCost(oid) : reading.costOfExtension(extension)) },
   };
   if (typmod < 0) return width;

@@ -60,10 +60,12 @@ export async function findCostlyValues(
   problems: Problems,
 ): Promise<void> {
   const value = `t.${quoteIdentifier(name)}`;
+  // PostgreSQL keeps what it needs to write the text of an array, so it writes each value only once.
   const query = `
 SELECT true AS is_problem, ${keyValues(rows, (column) => `t.${quoteIdentifier(column)}`)} AS key,
-  ${rows.areShown ? `left(${outputOf(value)}, 200)` : 'NULL'} AS value
-FROM ${quoteQualified(rows.schema, rows.name)} t WHERE ${value} IS NOT NULL AND NOT ${isCheap(outputOf(value), cost)}`;
+  ${rows.areShown ? 'left(o.text, 200)' : 'NULL'} AS value
+FROM ${quoteQualified(rows.schema, rows.name)} t CROSS JOIN LATERAL (SELECT ${outputOf(value)} AS text OFFSET 0) AS o
+WHERE ${value} IS NOT NULL AND NOT ${isCheap('o.text', cost)}`;
   const found = await countRows<{ key: string[] | null; value: string | null }>(client, query);
   for (const { key, value: text } of found.listed.slice(0, rows.areShown ? undefined : 1))
     problems.add({
@@ -111,7 +113,8 @@ function isCheap(text: string, cost: ReadingCost): string {
  * for `jsonb`. To count the parts of a text takes ten times as long as to read it.
  */
 function bytesAlwaysCheap(cost: ReadingCost): number {
-  const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits, hasXml } = cost;
+  const { objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits, hasXml } = cost;
+  const partUnits = cost.partUnits + cost.elementUnits;
   const { keyTime, partTime, wordTime, textTime } = cost;
   // A byte is at most one part.
   const units = Math.max(unitsPerByte, partUnits, objectUnits, bracketUnits);
@@ -127,7 +130,7 @@ function bytesAlwaysCheap(cost: ReadingCost): number {
 
 /** Returns the conditions for a longer text: `x.s` is the text, of JSON without strings, and `x.bytes` its length. */
 function limitsOf(cost: ReadingCost): string[] {
-  const { partUnits, objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits } = cost;
+  const { partUnits, objectUnits, bracketUnits, elementUnits, unitsPerByte, mostBytes, partDigits } = cost;
   const { keyTime, partTime, wordTime, textTime } = cost;
   const count = (pattern: string) => `regexp_count(x.s, ${quoteLiteral(pattern)})::float8`;
   // A regular expression takes a microsecond for each place that it finds, and the table may be locked for readers meanwhile.
@@ -138,10 +141,14 @@ function limitsOf(cost: ReadingCost): string[] {
   const sum = (terms: [factor: number, of: () => string][]) =>
     terms.flatMap(([factor, of]) => (factor > 0 ? `${factor} * ${of()}` : [])).join(' + ') || '0';
   const commas = () => countOf(',', '\\u');
+  // Commas in quotes do not separate elements.
+  const unquoted = `regexp_replace(x.s, ${quoteLiteral(String.raw`"(?:[^"\\]|\\.)*"`)}, '', 'g')`;
+  const separators = `(SELECT octet_length(u.u) - octet_length(translate(u.u, ',;', '')) FROM (SELECT ${unquoted} AS u OFFSET 0) AS u)`;
   const units = sum([
     [partUnits, commas],
     [objectUnits, () => countOf('{')],
     [bracketUnits, () => countOf('[')],
+    [elementUnits, () => separators],
   ]);
   const sorting = sum([
     [keyTime, () => pairs(countOf(':', '\\u'))],
