@@ -12,6 +12,7 @@ import { MOST_PAIRS } from '../../../../encoding/columns/sort-cost.ts';
 import { describeCellProblem, TOO_COSTLY } from '../../../../encoding/problems/cell-problems.ts';
 import { type Problems, shortenValue } from '../../../../encoding/problems/problems.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../../postgres/sql.ts';
+import { mostElements } from '../../added-bytes.ts';
 import { outputOf } from '../../conversion/conversion.ts';
 import { countRows, keyOf, keyValues, type NamedRows } from '../named-rows.ts';
 
@@ -21,6 +22,8 @@ export interface CostlyColumn {
   name: string;
   type: ColumnType;
   cost: ReadingCost;
+  /** How many elements a value may have so that PostgreSQL can write it as text (`mostElements`). */
+  elements?: number | undefined;
 }
 
 /**
@@ -42,7 +45,7 @@ export function costlyColumns(
     if (name === undefined || old === undefined) return [];
     const cost = costOf(type, higherCost(type.keyCost, old.keyCost));
     const isFree = isDeepStrictEqual(cost, ownCost(0));
-    return isFree || isDeepStrictEqual(cost, costOf(old, old.keyCost)) ? [] : { name, type, cost };
+    return isFree || isDeepStrictEqual(cost, costOf(old, old.keyCost)) ? [] : { name, type, cost, elements: mostElements(old) };
   });
 }
 
@@ -56,16 +59,17 @@ function costOf({ cost = ownCost(0) }: ColumnType, keyCost: ColumnType['keyCost'
 export async function findCostlyValues(
   client: ClientBase,
   rows: NamedRows,
-  { name, type, cost }: CostlyColumn,
+  { name, type, cost, elements }: CostlyColumn,
   problems: Problems,
 ): Promise<void> {
   const value = `t.${quoteIdentifier(name)}`;
+  const isShort = elements === undefined ? 'true' : `cardinality(${value}) <= ${elements}`;
   // PostgreSQL keeps what it needs to write the text of an array, so it writes each value only once.
   const query = `
 SELECT true AS is_problem, ${keyValues(rows, (column) => `t.${quoteIdentifier(column)}`)} AS key,
   ${rows.areShown ? 'left(o.text, 200)' : 'NULL'} AS value
-FROM ${quoteQualified(rows.schema, rows.name)} t CROSS JOIN LATERAL (SELECT ${outputOf(value)} AS text OFFSET 0) AS o
-WHERE ${value} IS NOT NULL AND NOT ${isCheap('o.text', cost)}`;
+FROM ${quoteQualified(rows.schema, rows.name)} t CROSS JOIN LATERAL (SELECT CASE WHEN ${isShort} THEN ${outputOf(value)} END AS text OFFSET 0) AS o
+WHERE ${value} IS NOT NULL AND CASE WHEN ${isShort} THEN NOT ${isCheap('o.text', cost)} ELSE true END`;
   const found = await countRows<{ key: string[] | null; value: string | null }>(client, query);
   for (const { key, value: text } of found.listed.slice(0, rows.areShown ? undefined : 1))
     problems.add({
