@@ -31,6 +31,20 @@ export const numbersInTree = (tree: string) => `
     c.reads > 0 OR NOT is_searched AS reads_numbers
   FROM (SELECT pg_catalog.octet_length(${tree}) <= ${maxTreeBytes} AS is_searched) AS t, LATERAL (${callsIn(tree)}) AS c`;
 
+/** `*`, `/`, `%`, roots and other functions of `numeric` whose time grows with the square of the digits. */
+const slowOperations = 'funcid (172[6-9]|173\\d|1973|1980|2169|504[89]) ';
+
+/**
+ * Returns SQL for how many copies of a byte take as long as the numbers that the check of a domain makes, for each value: 0.5 ns for each digit, and 75 ms
+ * for the root of a number of 131,072 digits.
+ *
+ * @param numbers the row of `numbersInTree`
+ */
+export const copiesOfNumbers = (tree: string, numbers: string) => {
+  const digits = `least(${longestNumber}, ${numbers}.digits + ${numbers}.constant_digits)::pg_catalog.float8`;
+  return `${digits} * ${numbers}.digit_copies * CASE WHEN ${searched(tree)} ~ '${slowOperations}' THEN greatest(0.05, ${digits} / 25000) ELSE 0.01 END`;
+};
+
 /** A cast of a text to a type that contains numbers, `to_jsonb(json)`, `numeric(jsonb)`, and JSON_VALUE. Only casts through a text have the members in this order. */
 const textAsType = (types: string) =>
   `:resulttype (${types}) (?::resulttypmod -?\\d+ )?:resultcollid \\d+ :coerceformat `;

@@ -1,6 +1,14 @@
 /** Estimates what PostgreSQL needs to sort the parts of a value for an index of the method gin, and for expressions of the table. Measured on PostgreSQL 15. */
 import { type ColumnType, firstOwnOid } from './load-column.ts';
-import { addCost, MOST_UNITS, ownCost, type ReadingCost, UNITS_OF_PART, UNITS_OF_WRITTEN, UNITS_PER_BYTE } from './reading-cost.ts';
+import {
+  addCost,
+  MOST_UNITS,
+  ownCost,
+  type ReadingCost,
+  UNITS_OF_PART,
+  UNITS_OF_WRITTEN,
+  UNITS_PER_BYTE,
+} from './reading-cost.ts';
 
 /** What the indexes and expressions of a table do with the values of a column. */
 export interface UseOfColumn {
@@ -14,25 +22,31 @@ export interface UseOfColumn {
   jsonCopies: number;
   /** Such an expression may divide texts into words: `to_tsvector(a)`. */
   isSplit: boolean;
+  /** Such an expression may sort the elements of an array: `a & b` of the extension intarray. */
+  isSorted: boolean;
   /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
   isListed: boolean;
   /** How many copies of its values such expressions make, which PostgreSQL keeps until the end of the row. Searches count as copies that take as long. */
   copies: number;
+  /** How many other copies take as long as what such expressions compute for each element of an array, whatever it is. */
+  work: number;
 }
 
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isPaired, isInTrigrams, jsonCopies, isSplit, isListed, copies }: UseOfColumn,
+  { isInGin, isPaired, isInTrigrams, jsonCopies, isSplit, isSorted, isListed, copies, work }: UseOfColumn,
 ): ReadingCost | undefined {
   return [
-    isInGin ? costOfKeys(type) : undefined,
+    isInGin || (isSorted && (type.base ?? type).kind === 'array') ? costOfKeys(type) : undefined,
     isPaired ? { ...none, partTime: PAIRED_TIME } : undefined,
     jsonCopies > 0 ? costOfJson(type, jsonCopies) : undefined,
-    isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
+    (isInGin || isSorted) && isListed
+      ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST }
+      : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
-    costOfCopies(type, copies),
+    costOfCopies(type, copies, work),
   ].reduce(higherCost, undefined);
 }
 
@@ -50,6 +64,30 @@ export function higherCost(
 export const listingFunction = 'string_to_array';
 /** The names of the functions that divide texts into words or other parts, and sort these. */
 export const splittingFunctions = ['to_tsvector', 'array_to_tsvector', 'plainto_tsquery', 'hstore'];
+/** The names of the functions of the extensions hstore and intarray that sort the elements of an array, also those of operators. */
+export const sortingFunctions = [
+  ...[
+    'exists_any',
+    'exists_all',
+    'delete',
+    'slice',
+    'sort',
+    'sort_asc',
+    'sort_desc',
+    'intset_subtract',
+    'intset_union_elem',
+  ],
+  ...[
+    '_int_inter',
+    '_int_union',
+    '_int_contains',
+    '_int_contained',
+    '_int_overlap',
+    '_int_same',
+    'boolop',
+    'rboolop',
+  ],
+];
 /** The names of the functions that compare the trigrams of texts, also those of operators. */
 export const trigramFunctions = [
   ...['similarity', 'similarity_op', 'similarity_dist'],
@@ -104,8 +142,8 @@ const MOST_BYTES_OF_LIST = 256 * 1024;
 const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
 
 /** Returns what copies of a value cost; undefined: nothing. */
-function costOfCopies(type: ColumnType, copies: number): ReadingCost | undefined {
-  const all = copies * lengthOfCopy(type);
+function costOfCopies(type: ColumnType, copies: number, work: number): ReadingCost | undefined {
+  const all = (copies + work) * lengthOfCopy(type);
   if (all <= FEW_COPIES) return undefined;
   const { partUnits: ofPart = 0, elementUnits: ofElement = 0 } = type.cost ?? {};
   const cost = {

@@ -112,14 +112,14 @@ export function typeKey(oid: number, typmod: number): string {
   return `${oid} ${typmod}`;
 }
 
-function leafWidth({ oid, typmod, extension }: TypeNode): TypeWidth {
+function leafWidth({ oid, typmod, extension, isRepeating }: TypeNode): TypeWidth {
   const width = {
     paddedBytes: 0,
     addedText: 0,
     repeats: false,
     hasParts: false,
     visits: 1,
-    elementUnits: reading.unitsOfElement(oid, extension),
+    elementUnits: isRepeating ? 0 : reading.unitsOfElement(oid, extension),
     cost: { ...(extension === null ? reading.ownCost(oid) : reading.costOfExtension(extension)) },
   };
   if (typmod < 0) return width;

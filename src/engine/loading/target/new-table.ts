@@ -256,8 +256,10 @@ function columnsOf(
       sqls.some((sql) => /similarity|OPERATOR\([^)]{0,200}(%|<->)/.test(sql)) ||
       indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
     isSplit: splittingFunctions.some(calls),
+    isSorted: sqls.some((sql) => sortsElements.test(sql)),
     isListed: calls(listingFunction),
     copies: mostCopiesOf(() => true),
+    work: 0,
   };
   const jsonCopiesOf = (name: string) => mostCopiesOf((sql) => makesJson.test(sql) && sql.includes(name));
   const ownWork = indexSqls.reduce(
@@ -304,6 +306,8 @@ function timesOf(sql: string, casts: number): number {
 
 /** SQL that joins values. */
 const joins = /concat|cat\(|append|build|overlay|\|\|/i;
+/** SQL that sorts the elements of an array by an operator of the extension hstore. Other such operators are refused in definitions. */
+const sortsElements = /OPERATOR\((?!"pg_catalog")[^)]{0,200}\.\?[|&]\)/;
 /** SQL that may search a value for a literal (searchesIn in postgres/expression-trees.ts). */
 const searches =
   /~~|like|strpos|position|split_part|string_to_array|array_remove|replace|translate|trim|[@<?&][@><|&]|<->|\.-/i;

@@ -4,6 +4,7 @@ import { longestNumber } from '../../../core/cells/number-lengths.ts';
 import {
   listingFunction,
   searchingFunctions,
+  sortingFunctions,
   splittingFunctions,
   trigramFunctions,
   type UseOfColumn,
@@ -27,7 +28,7 @@ import {
   treeBytes,
   typesOfNumbers,
 } from '../../../postgres/expression-trees.ts';
-import { numbersInTree } from '../../../postgres/number-trees.ts';
+import { copiesOfNumbers, numbersInTree } from '../../../postgres/number-trees.ts';
 import { readInCallersPath } from '../../../postgres/search-path.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
@@ -67,7 +68,7 @@ export interface LoadFacts {
 }
 
 /** What the expressions and indexes of the table do with the values of a column. */
-export interface UseFacts extends UseOfColumn {
+export interface UseFacts extends Omit<UseOfColumn, 'work'> {
   /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
   isInTextTree: boolean;
   /** How many values with the digits of its numbers the expressions make, and whether one of them reads a text as a number. */
@@ -171,7 +172,7 @@ const columnFacts = `
   'use', json_strip_nulls(json_build_object('isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('sorts_parts')}, 'isPaired', ${isIndexed('pairs_parts')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
   'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
     ELSE coalesce(readers.json_copies, 0) END::float8,
-  'isSplit', ${mayReach('splits')}, 'isListed', ${mayReach('lists')},
+  'isSplit', ${mayReach('splits')}, 'isSorted', ${mayReach('sorts')}, 'isListed', ${mayReach('lists')},
   'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8, 'elementWork', readers.element_work::float8,
   'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false))),
   'computedDigits', nullif(made.stored_digits, 0)::float8,
@@ -223,10 +224,10 @@ holders AS (
 -- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
   SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
-    ${callsOneOf('e.tree', trigramFunctions)} AS compares,
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${callsOneOf('e.tree', sortingFunctions)} AS sorts,
     ${copiesOf('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
-    CASE WHEN e.target IS NOT NULL OR e.stored IS NOT NULL THEN ${ownBytesIn('e.tree')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits, n.reads_numbers,
+    CASE WHEN e.target IS NOT NULL OR e.stored IS NOT NULL THEN ${ownBytesIn('e.tree')} + n.constant_digits END AS own_bytes, n.digit_copies, n.digits, n.reads_numbers, ${copiesOfNumbers('e.tree', 'n')} AS number_work,
     e.is_index, e.tree AS expression, ${lengthIn('e.tree')} AS length, ${computedBytesIn('e.tree')} AS bytes
   FROM relation r CROSS JOIN LATERAL (
     SELECT d.adbin::text AS tree, CASE WHEN a.attgenerated = 's' THEN d.adbin::text END AS stored, d.adnum AS target, false AS is_index, ARRAY(
@@ -267,7 +268,7 @@ evaluated AS (
   SELECT e.number, 1 + CASE WHEN e.target IS NOT NULL AND e.stored IS NULL THEN coalesce((SELECT sum(times) FROM seen WHERE attnum = e.target), 0) ELSE 0 END AS times
   FROM trees e),
 readers AS (
-  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.bytes * e.copies + ${copiesOfConstants('e.expression')}) FILTER (WHERE ${domainValuesIn('e.expression')} > 0) AS element_work, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
+  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.bytes * e.copies + ${copiesOfConstants('e.expression')} + e.number_work) FILTER (WHERE ${domainValuesIn('e.expression')} > 0) AS element_work, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
   FROM (SELECT number, attnum, max(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
   GROUP BY attnum),
 -- How many values with the digits of its numbers all expressions make, also as a part of a generated column.

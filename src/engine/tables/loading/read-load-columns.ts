@@ -116,8 +116,7 @@ function addUse(
     type.storedDigits = storedCopies;
   }
   // An element has at least two bytes of the text, with its comma.
-  const copies = use.copies + (repeats ? elementWork / 2 : 0);
-  type.keyCost = costOfUse(type, { ...use, copies });
+  type.keyCost = costOfUse(type, { ...use, work: repeats ? elementWork / 2 : 0 });
 }
 
 /** The type `json` (pg_type.dat). */

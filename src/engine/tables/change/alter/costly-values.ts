@@ -45,7 +45,9 @@ export function costlyColumns(
     if (name === undefined || old === undefined) return [];
     const cost = costOf(type, higherCost(type.keyCost, old.keyCost));
     const isFree = isDeepStrictEqual(cost, ownCost(0));
-    return isFree || isDeepStrictEqual(cost, costOf(old, old.keyCost)) ? [] : { name, type, cost, elements: mostElements(old) };
+    return isFree || isDeepStrictEqual(cost, costOf(old, old.keyCost))
+      ? []
+      : { name, type, cost, elements: mostElements(old) };
   });
 }
 
