@@ -49,6 +49,10 @@ export const callsFunctions = (tree: string) =>
 export const callsOneOf = (tree: string, names: string[]) =>
   `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ${anyOf(names)})`;
 
+/** SQL for how many functions with these names the expression calls, or may call. */
+export const callsOf = (tree: string, names: string[]) =>
+  `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, ${anyOf(names)}) END`;
+
 /** Returns SQL of a pattern for the calls of the functions with these names. */
 function anyOf(names: string[]): string {
   return `('funcid (' || (SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p

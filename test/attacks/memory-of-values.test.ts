@@ -176,7 +176,7 @@ suite('values that PostgreSQL does not read', () => {
 test('a connection that keeps many names of time zones is closed', async () => {
   for (let round = 0; round < 6; round++) {
     const values = list(400, (n) => `[${inZone(20_000 + round * 400 + n)},)`);
-    assert.equal((await load('tstzrange', values, 64)).status, 200);
+    assert.equal((await load('tstzrange', values, 80)).status, 200);
   }
 });
 

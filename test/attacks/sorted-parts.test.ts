@@ -146,6 +146,26 @@ suite('expressions of a table', () => {
     });
   }
 
+  test('a text has fewer words if many expressions divide it', async () => {
+    const a = 'abc '.repeat(100_000);
+    const expression = "length(to_tsvector('simple', a)) >= 0";
+    for (const [checks, created, appended] of [
+      [1, 201, 200],
+      [8, 422, 422],
+    ] as const) {
+      const table = {
+        columns: [{ name: 'a', type: 'text' }],
+        constraints: { checks: Array(checks).fill({ name: '', expression }) },
+      };
+      const path = '/table/divided/upload/json?if_exists=';
+      const first = await service.post(`${path}replace`, { table, data: [{ a }] });
+      assert.equal(first.status === 200 ? 201 : first.status, created, JSON.stringify(first.body));
+      if (created === 422) await service.post(`${path}replace`, { table, data: [] });
+      const second = await service.post(`${path}append`, { data: [{ a }] });
+      assert.equal(second.status, appended, JSON.stringify(second.body));
+    }
+  });
+
   test('a text is no long list in an index of the method gin', async () => {
     const columns = [
       { name: 'a', type: 'text' },

@@ -20,8 +20,8 @@ export interface UseOfColumn {
   isInTrigrams: boolean;
   /** How often the expressions of generated columns, indexes and checks make the parts of a `jsonb` from it, by reading a text or by `||`. */
   jsonCopies: number;
-  /** Such an expression may divide texts into words: `to_tsvector(a)`. */
-  isSplit: boolean;
+  /** How often such expressions may divide its texts into words: `to_tsvector(a)`. */
+  splits: number;
   /** Such an expression may sort the elements of an array: `a & b` of the extension intarray. */
   isSorted: boolean;
   /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
@@ -35,7 +35,7 @@ export interface UseOfColumn {
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isPaired, isInTrigrams, jsonCopies, isSplit, isSorted, isListed, copies, work }: UseOfColumn,
+  { isInGin, isPaired, isInTrigrams, jsonCopies, splits, isSorted, isListed, copies, work }: UseOfColumn,
 ): ReadingCost | undefined {
   return [
     isInGin || (isSorted && (type.base ?? type).kind === 'array') ? costOfKeys(type) : undefined,
@@ -45,7 +45,7 @@ export function costOfUse(
       ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST }
       : undefined,
     isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
-    isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
+    splits > 0 ? { ...none, textTime: TEXT_TIME * splits } : undefined,
     costOfCopies(type, copies, work),
   ].reduce(higherCost, undefined);
 }

@@ -7,13 +7,7 @@ import type { ClientBase } from 'pg';
 import { longestNumber } from '../../core/cells/number-lengths.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import type { ColumnType, LoadColumn } from '../../encoding/columns/load-column.ts';
-import {
-  MOST_COPIED_DIGITS,
-  MOST_MADE_DIGITS,
-  MOST_UNITS,
-  UNITS_OF_PART,
-  UNITS_OF_WRITTEN,
-} from '../../encoding/columns/reading-cost.ts';
+import { MOST_COPIED_DIGITS, MOST_MADE_DIGITS } from '../../encoding/columns/reading-cost.ts';
 import { ownUnitsOf } from '../../encoding/encoders/row-cost.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { maxTreeBytes, treeBytes } from '../../postgres/expression-trees.ts';
@@ -25,6 +19,7 @@ import type { IndexDefinition } from './indexes/index-definition.ts';
 import { bytesOfEntry } from './loading/load-facts.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import { leastDigits, leastText, numbersOf } from './value-lengths.ts';
+import { admitElements } from './written-elements.ts';
 
 /** The limits are those of definitions (padded-width.ts) and of uploads (expanded-bytes.ts, MAX_UNPACK_RATIO). */
 const maxRowBytes = 16 * 1024 * 1024;
@@ -49,32 +44,6 @@ export async function admitTypes(client: ClientBase, relation: string, changes: 
   const remedy =
     'PostgreSQL pads char(n), which varchar(n) and text avoid, and writes all digits of a number as text.';
   await admitSum(client, relation, { added: sum, stored }, { what: 'The new types lengthen', remedy });
-}
-
-/**
- * Refuses to change the types of arrays that have too many elements to be written as text, which each such change does. Uploads store no such
- * arrays (encoding/columns/reading-cost.ts).
- */
-async function admitElements(client: ClientBase, relation: string, changes: TypeChange[]): Promise<void> {
-  for (const { from } of changes) {
-    const most = mostElements(from.type);
-    if (most === undefined) continue;
-    const { rows } = await client.query<{ isOver: boolean }>(
-      `SELECT EXISTS (SELECT FROM ${relation} WHERE cardinality(${quoteIdentifier(from.name)}) > ${most}) AS "isOver"`,
-    );
-    const what = `A value of the column "${from.name}" has too many elements to change its type`;
-    if (rows[0]!.isOver) throw limitExceeded(what, most, 'elements', 'Shorten the array first.');
-  }
-}
-
-/** Returns how many elements an array may have so that PostgreSQL can write it as text; undefined: it is not an array, or its elements take little. */
-export function mostElements(type: ColumnType): number | undefined {
-  const { kind, cost } = type.base ?? type;
-  if (kind !== 'array' || cost === undefined) return undefined;
-  const { elementUnits, partUnits } = cost;
-  if (elementUnits > 0) return Math.floor(MOST_UNITS / Math.min(elementUnits, UNITS_OF_WRITTEN));
-  // The text of a range has two commas.
-  return partUnits < UNITS_OF_PART ? undefined : Math.floor(MOST_UNITS / 2 / partUnits);
 }
 
 /** Compares the bytes that are added to the values of a row (`added`, as SQL) with those that the values have (`stored`). */

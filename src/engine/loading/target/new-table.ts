@@ -255,7 +255,7 @@ function columnsOf(
     isInTrigrams:
       sqls.some((sql) => /similarity|OPERATOR\([^)]{0,200}(%|<->)/.test(sql)) ||
       indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
-    isSplit: splittingFunctions.some(calls),
+    splits: indexSqls.reduce((sum, sql) => sum + (sql.match(dividesTexts)?.length ?? 0), 0),
     isSorted: sqls.some((sql) => sortsElements.test(sql)),
     isListed: calls(listingFunction),
     copies: mostCopiesOf(() => true),
@@ -306,6 +306,8 @@ function timesOf(sql: string, casts: number): number {
 
 /** SQL that joins values. */
 const joins = /concat|cat\(|append|build|overlay|\|\|/i;
+/** The SQL of a call of a function that divides texts. The catalogue knows those of generated columns. */
+const dividesTexts = new RegExp(splittingFunctions.join('|'), 'g');
 /** SQL that sorts the elements of an array by an operator of the extension hstore. Other such operators are refused in definitions. */
 const sortsElements = /OPERATOR\((?!"pg_catalog")[^)]{0,200}\.\?[|&]\)/;
 /** SQL that may search a value for a literal (searchesIn in postgres/expression-trees.ts). */

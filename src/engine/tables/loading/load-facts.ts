@@ -12,6 +12,7 @@ import {
 import type { ColumnType, InputFunction, LoadColumn } from '../../../encoding/columns/load-column.ts';
 import {
   callsFunctions,
+  callsOf,
   callsOneOf,
   columnsIn,
   comparesElements,
@@ -172,7 +173,7 @@ const columnFacts = `
   'use', json_strip_nulls(json_build_object('isInTextTree', ${isIndexed('is_text_tree')}, 'isInGin', ${isIndexed('sorts_parts')}, 'isPaired', ${isIndexed('pairs_parts')}, 'isInTrigrams', ${isIndexed('has_trigrams')} OR ${mayReach('compares')},
   'jsonCopies', CASE WHEN attlen <> -1 THEN 0 WHEN atttypid IN (25, 1042, 1043) THEN coalesce(readers.json_of_texts, 0)
     ELSE coalesce(readers.json_copies, 0) END::float8,
-  'isSplit', ${mayReach('splits')}, 'isSorted', ${mayReach('sorts')}, 'isListed', ${mayReach('lists')},
+  'splits', CASE WHEN ${mayReach('splits > 0')} THEN greatest(1, readers.splits) ELSE 0 END::float8, 'isSorted', ${mayReach('sorts')}, 'isListed', ${mayReach('lists')},
   'copies', CASE WHEN attlen = -1 THEN coalesce(readers.copies, 0) ELSE 0 END::float8, 'elementWork', readers.element_work::float8,
   'digitCopies', coalesce(digits.copies, 0)::float8, 'isReadAsNumbers', coalesce(digits.read_as_numbers, false))),
   'computedDigits', nullif(made.stored_digits, 0)::float8,
@@ -221,9 +222,9 @@ contained AS (
 holders AS (
   SELECT t.oid AS domain, t.oid AS type FROM reached r JOIN pg_type t ON t.oid = r.oid WHERE t.typtype = 'd'
   UNION SELECT h.domain, c.whole FROM holders h JOIN contained c ON c.part = h.type),
--- The expressions that may read the columns, and whether they call a function that divides texts. The member stored is there if their values are stored.
+-- The expressions that may read the columns, and how often they call a function that divides texts. The member stored is there if their values are stored.
 trees AS (
-  SELECT row_number() OVER () AS number, ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
+  SELECT row_number() OVER () AS number, ${callsOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
     ${callsOneOf('e.tree', trigramFunctions)} AS compares, ${callsOneOf('e.tree', sortingFunctions)} AS sorts,
     ${copiesOf('e.tree')} AS copies,
     ${jsonCopiesIn('e.tree', 'texts')} AS json_of_texts, ${jsonCopiesIn('e.tree', 'others')} AS json_copies, e.target, e.columns, e.stored,
@@ -268,8 +269,10 @@ evaluated AS (
   SELECT e.number, 1 + CASE WHEN e.target IS NOT NULL AND e.stored IS NULL THEN coalesce((SELECT sum(times) FROM seen WHERE attnum = e.target), 0) ELSE 0 END AS times
   FROM trees e),
 readers AS (
-  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.bytes * e.copies + ${copiesOfConstants('e.expression')} + e.number_work) FILTER (WHERE ${domainValuesIn('e.expression')} > 0) AS element_work, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies
+  SELECT attnum AS of, sum(e.copies * u.longer * v.times) AS copies, sum(e.bytes * e.copies + ${copiesOfConstants('e.expression')} + e.number_work) FILTER (WHERE ${domainValuesIn('e.expression')} > 0) AS element_work, sum(e.json_of_texts * v.times) AS json_of_texts, sum(e.json_copies * v.times) AS json_copies,
+    sum(least(e.splits, coalesce(s.times, e.splits)) * v.times) AS splits
   FROM (SELECT number, attnum, max(longer) AS longer FROM uses GROUP BY number, attnum) u JOIN trees e USING (number) JOIN evaluated v USING (number)
+    LEFT JOIN seen s USING (number, attnum)
   GROUP BY attnum),
 -- How many values with the digits of its numbers all expressions make, also as a part of a generated column.
 digits AS (

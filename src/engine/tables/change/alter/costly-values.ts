@@ -12,8 +12,8 @@ import { MOST_PAIRS } from '../../../../encoding/columns/sort-cost.ts';
 import { describeCellProblem, TOO_COSTLY } from '../../../../encoding/problems/cell-problems.ts';
 import { type Problems, shortenValue } from '../../../../encoding/problems/problems.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../../../postgres/sql.ts';
-import { mostElements } from '../../added-bytes.ts';
 import { outputOf } from '../../conversion/conversion.ts';
+import { mostElements } from '../../written-elements.ts';
 import { countRows, keyOf, keyValues, type NamedRows } from '../named-rows.ts';
 
 /** A column whose values PostgreSQL reads in a new way. */
