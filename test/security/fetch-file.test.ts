@@ -266,6 +266,8 @@ suite('an answer', () => {
     raw = ['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na', ''];
     assert.match(await refuse(rawUrl, 'link-failed', short), /sent nothing/);
     const dripping = answer('/drip', (_, response) => {
+      // Fast bytes at the beginning give no time for slow ones.
+      response.write('a'.repeat(900_000));
       const timer = setInterval(() => response.write('a'), 20);
       response.on('close', () => clearInterval(timer));
     });

@@ -141,6 +141,7 @@ async function* receive(
 ): AsyncGenerator<Buffer> {
   let received = 0;
   let waitedMs = 0;
+  let receivedMeanwhile = 0;
   try {
     for (let since = idle.begin(); ; since = idle.begin()) {
       const chunk = await nextChunk(answer);
@@ -148,10 +149,14 @@ async function* receive(
       waitedMs += performance.now() - since;
       if (chunk === undefined) return;
       received += chunk.length;
+      receivedMeanwhile += chunk.length;
       onBytes(chunk.length);
       if (received > limits.maxBodyBytes) throw tooLong(limits);
-      const isLate = waitedMs >= limits.bodyIdleTimeoutMs;
-      if (isLate && received < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(host, limits);
+      if (waitedMs >= limits.bodyIdleTimeoutMs) {
+        if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(host, limits);
+        waitedMs = 0;
+        receivedMeanwhile = 0;
+      }
       yield chunk;
     }
   } catch (error) {
