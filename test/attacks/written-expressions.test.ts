@@ -59,10 +59,24 @@ const attacks: [
 const message =
   /^The defaults, generated values, index entries and padding that PostgreSQL adds to the rows take too many bytes: /;
 
-/** Returns the answer and how many bytes PostgreSQL has written into its log meanwhile. */
-async function measured(
-  send: () => Promise<TestAnswer>,
-): Promise<{ answer: TestAnswer; written: number; ms: number }> {
+interface Measured {
+  answer: TestAnswer;
+  /** How many bytes PostgreSQL has written into its log meanwhile. */
+  written: number;
+  ms: number;
+}
+
+/** Sends a request that is refused. Other tests write into the same log, so the request is sent again if more than `most` bytes were written. */
+async function measured(send: () => Promise<TestAnswer>, most: number): Promise<Measured> {
+  let least = await measuredOnce(send);
+  for (let more = 0; more < 4 && least.written >= most; more++) {
+    const next = await measuredOnce(send);
+    if (next.written < least.written) least = next;
+  }
+  return least;
+}
+
+async function measuredOnce(send: () => Promise<TestAnswer>): Promise<Measured> {
   const place = async () =>
     (await query('SELECT pg_current_wal_insert_lsn()::text AS place')).rows[0].place as string;
   const start = await place();
@@ -88,7 +102,7 @@ for (const [name, table, data] of attacks) {
   for (const [way, isMade, send] of ways) {
     test(`an upload ${way} into ${name} is refused before much is written`, async (context) => {
       if (isMade) assert.equal((await service.post('/table/long', { table })).status, 201);
-      const { answer, written, ms } = await measured(send);
+      const { answer, written, ms } = await measured(send, 200 * mib);
       await query('DROP TABLE IF EXISTS long');
       context.diagnostic(`written ${(written / mib).toFixed(0)} MiB in ${ms.toFixed(0)} ms`);
       assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, message);
@@ -103,8 +117,9 @@ for (const [name, table, data] of attacks) {
     );
     const body = JSON.stringify({ table });
     const headers = { 'content-type': 'application/json' };
-    const { answer, written, ms } = await measured(() =>
-      service.request('PUT', '/table/long', { body, headers }),
+    const { answer, written, ms } = await measured(
+      () => service.request('PUT', '/table/long', { body, headers }),
+      16 * mib,
     );
     await query('DROP TABLE long');
     context.diagnostic(`written ${(written / mib).toFixed(0)} MiB in ${ms.toFixed(0)} ms`);
