@@ -203,7 +203,10 @@ function costOfKeys(type: ColumnType): ReadingCost | undefined {
   if (fastToCompare.has(oid)) return keys(60_000);
   const isSimple = oid !== JSONB && kind !== 'other' && (oid < firstOwnOid || kind === 'enum');
   // jsonb, ranges, composite values, and types of extensions: `citext` converts both texts for each comparison.
-  return isSimple ? keys(20_000, 1024 * 1024) : keys(5000, 128 * 1024);
+  if (isSimple) return keys(20_000, 1024 * 1024);
+  // The elements of `jsonb[]` have a cost besides.
+  const { partUnits, ...others } = keys(5000, 128 * 1024);
+  return { ...others, partUnits: partUnits - (value.cost?.elementUnits ?? 0) };
 }
 
 function keys(most: number, mostBytes = Number.POSITIVE_INFINITY): ReadingCost {
