@@ -152,6 +152,7 @@ const independent = [
   'waiting-lines',
   'worker-group',
   'workers',
+  'written-elements',
   'written-expressions',
   'wrong-quotes',
 ];
