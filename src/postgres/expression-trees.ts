@@ -69,8 +69,14 @@ export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|12
 /** The digits of `numeric` are counted apart (number-trees.ts). */
 const shortTypes = `${fixedTypes}|1700`;
 
-/** Functions whose workspace is up to three times as long as the text. */
-const workingFunctions = ['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr'];
+/** Functions whose workspace is up to four times as long as the text. Those of `json` copy each number and string into 16 bytes or more. */
+const workingFunctions = [
+  ...['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr', 'json_array_length'],
+  ...['json_object_field', 'json_array_element', 'json_extract_path'].flatMap((name) => [
+    name,
+    `${name}_text`,
+  ]),
+];
 /** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. That of `regexp_match` has the text for each group. */
 const dividingFunctions = ['string_to_array', 'akeys', 'avals', 'regexp_match'];
 /** Functions whose values may be twice as long: they write two digits for each byte, or escape characters. */
@@ -99,7 +105,7 @@ export const copiesIn = (tree: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE ${lengtheningOf(tree)} * (
     least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${partsOfValue(tree)}
       * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
-    + 3 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
+    + 4 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
     + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + (pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ')
       + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN ${timesOfColumns(tree)} ELSE 0 END) / ${callsOfCopy}.0 END`;
 

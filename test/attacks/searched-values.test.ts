@@ -579,3 +579,21 @@ test('values that become longer count as the copies that they are', async () => 
     assert.equal(assertProblem(result, 422, 'invalid-data').errors[0]?.code, 'too-complex');
   }
 });
+
+test('the numbers of a long `json` count for each call that reads it', async () => {
+  const list = checks(...Array.from({ length: 40 }, (_, n) => `json_array_length(a) <> ${n}`));
+  const table = { columns: [{ name: 'a', type: 'json' }], ...list };
+  assert.equal((await service.post('/table/searched', { table })).status, 201);
+  for (const [elements, status] of [
+    [100_000, 200],
+    [2_000_000, 422],
+  ] as const) {
+    const { result, backendBytes = 0 } = await withBackendMemory(service.database, () =>
+      service.post('/table/searched/upload/json?if_exists=append', {
+        data: [{ a: Array(elements).fill(1) }],
+      }),
+    );
+    assert.equal(result.status, status, JSON.stringify(result.body));
+    assert.ok(backendBytes < 512 * 1024 * 1024, `${backendBytes} bytes`);
+  }
+});

@@ -300,7 +300,7 @@ function copiesOf(sql: string): number {
 
 /** Estimates how many times as long the values may become (lengtheningOf in postgres/expression-trees.ts). */
 function timesOf(sql: string, casts: number): number {
-  if (/json|encode|to_array/i.test(sql)) return 2 * timesLonger;
+  if (/json|->|#>|encode|to_array/i.test(sql)) return 2 * timesLonger;
   return casts > 0 || /concat|quote|convert|hstore|unaccent|\|\|/i.test(sql) ? timesLonger : 1;
 }
 
