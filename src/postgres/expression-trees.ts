@@ -40,25 +40,6 @@ export const isShortExpression = (tree: string) =>
 export const callsFunctions = (tree: string) =>
   `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
 
-/**
- * Returns SQL for whether the expression calls a function, also as an operator, or may.
- *
- * @param tree SQL of the text of a `pg_node_tree`
- * @param names names of functions in any schema
- */
-export const callsOneOf = (tree: string, names: string[]) =>
-  `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ${anyOf(names)})`;
-
-/** SQL for how many functions with these names the expression calls, or may call. */
-export const callsOf = (tree: string, names: string[]) =>
-  `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE pg_catalog.regexp_count(${tree}, ${anyOf(names)}) END`;
-
-/** Returns SQL of a pattern for the calls of the functions with these names. */
-function anyOf(names: string[]): string {
-  return `('funcid (' || (SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
-    WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') ')`;
-}
-
 /** The nodes that have a value of the row: a column, or the VALUE of a check of a domain. */
 const rowValues = '\\{(VAR|COERCETODOMAINVALUE) ';
 
@@ -69,29 +50,55 @@ export const fixedTypes = '16|18|20|21|23|26|700|701|1082|1083|1114|1184|1186|12
 /** The digits of `numeric` are counted apart (number-trees.ts). */
 const shortTypes = `${fixedTypes}|1700`;
 
-/** Functions whose workspace is up to four times as long as the text. Those of `json` copy each number and string into 16 bytes or more. */
-const workingFunctions = [
-  ...['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr', 'json_array_length'],
-  ...['json_object_field', 'json_array_element', 'json_extract_path'].flatMap((name) => [
-    name,
-    `${name}_text`,
-  ]),
-];
-/** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. That of `regexp_match` has the text for each group. */
-const dividingFunctions = ['string_to_array', 'akeys', 'avals', 'regexp_match'];
-/** Functions whose values may be twice as long: they write two digits for each byte, or escape characters. */
-const doublingFunctions = 'concat textanycat anytextcat quote_ident convert_to hstore unaccent'.split(' ');
-/** Functions that write a byte as up to six characters, or whose values are written so. */
-const escapingFunctions =
-  'encode to_json json_build_array json_build_object to_jsonb jsonb_build_array jsonb_build_object jsonb_set'.split(
-    ' ',
+/** Functions by what they do with values. An extension may have them in any schema. */
+const functions = {
+  /** Their workspace is up to four times as long as the text. Those of `json` copy each number and string into 16 bytes or more. */
+  working: [
+    ...['regexp_replace', 'regexp_count', 'regexp_instr', 'regexp_substr', 'json_array_length'],
+    ...['json_object_field', 'json_array_element', 'json_extract_path'].flatMap((name) => [
+      name,
+      `${name}_text`,
+    ]),
+  ],
+  /** An array takes 32 bytes for each element while PostgreSQL divides a text of two bytes for each. That of `regexp_match` has the text for each group. */
+  dividing: ['string_to_array', 'akeys', 'avals', 'regexp_match'],
+  /** Their values may be twice as long: they write two digits for each byte, or escape characters. */
+  doubling: 'concat textanycat anytextcat quote_ident convert_to hstore unaccent'.split(' '),
+  /** They write a byte as up to six characters, or their values are written so. */
+  escaping:
+    'encode to_json json_build_array json_build_object to_jsonb jsonb_build_array jsonb_build_object jsonb_set'.split(
+      ' ',
+    ),
+  /** They join values, so that one of them has all parts. */
+  joining:
+    `concat textcat textanycat anytextcat byteacat bitcat overlay hs_concat hstore tsvector_concat multirange_union
+    array_cat array_append array_prepend jsonb_concat jsonb_set jsonb_build_array jsonb_build_object json_build_array json_build_object`.split(
+      /\s+/,
+    ),
+  /** Comparisons that read all of the value. */
+  comparing: ['bpchar', 'text_', 'jsonb_', 'citext_'].flatMap((type) =>
+    ['eq', 'ne', 'lt', 'le', 'gt', 'ge'].map((name) => type + name),
+  ),
+  formatting: ['to_char'],
+};
+
+/**
+ * Returns a query of one row: how often the expression calls functions of each kind, also as operators, or may. The estimates below that have
+ * a parameter `calls` need it.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ * @param others other kinds, each with the names of functions in any schema
+ */
+export function callsIn(tree: string, others: Record<string, readonly string[]>): string {
+  const isLong = `pg_catalog.octet_length(${tree}) > ${maxTreeBytes}`;
+  const counts = Object.entries({ ...functions, ...others }).map(
+    ([kind, names]) => `CASE WHEN ${isLong} THEN ${mostCopies}
+      ELSE pg_catalog.count(*) FILTER (WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) END AS ${kind}`,
   );
-/** Functions that join values, so that one of them has all parts. */
-const joiningFunctions =
-  `concat textcat textanycat anytextcat byteacat bitcat overlay hs_concat hstore tsvector_concat multirange_union
-  array_cat array_append array_prepend jsonb_concat jsonb_set jsonb_build_array jsonb_build_object json_build_array json_build_object`.split(
-    /\s+/,
-  );
+  return `SELECT ${counts}
+    FROM pg_catalog.regexp_matches(CASE WHEN ${isLong} THEN '' ELSE ${tree} END, 'funcid (\\d+) ', 'g') AS m
+    JOIN pg_catalog.pg_proc p ON p.oid = m[1]::pg_catalog.oid`;
+}
 
 /** SQL for the bytes of all constants in the tree. */
 const constantBytes = (tree: string) =>
@@ -100,22 +107,27 @@ const constantBytes = (tree: string) =>
 /** A pattern for casts that may copy a long value. */
 const longCasts = `\\{(COERCEVIAIO|ARRAYCOERCEEXPR) |:funcresulttype (?!(${shortTypes}) )\\d+ :funcretset \\w+ :funcvariadic \\w+ :funcformat [12] `;
 
-/** Returns SQL for about how many copies of the values of its columns the expression makes. @param tree SQL of the text of a `pg_node_tree` */
-export const copiesIn = (tree: string) => `
-  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE ${lengtheningOf(tree)} * (
-    least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${partsOfValue(tree)}
+/**
+ * Returns SQL for about how many copies of the values of its columns the expression makes.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ * @param calls the row of `callsIn`
+ */
+export const copiesIn = (tree: string, calls: string) => `
+  CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies} ELSE ${lengtheningOf(tree, calls)} * (
+    least(${mostCopies} + pg_catalog.regexp_count(${tree}, '${longCasts}'), ${partsOfValue(tree, calls)}
       * pg_catalog.regexp_count(${tree}, ':(op|func)resulttype (?!(${shortTypes}) )|\\{(COERCEVIAIO|ARRAYCOERCEEXPR|ARRAYEXPR|SUBSCRIPTINGREF) '))
-    + 4 * pg_catalog.regexp_count(${tree}, ${anyOf(workingFunctions)}) + 16 * pg_catalog.regexp_count(${tree}, ${anyOf(dividingFunctions)}))
+    + 4 * ${calls}.working + 16 * ${calls}.dividing)
     + pg_catalog.regexp_count(${tree}, '\\{SCALARARRAYOPEXPR ') + (pg_catalog.regexp_count(${tree}, '\\{(OP|FUNC|DISTINCT|NULLIF)EXPR ')
       + CASE WHEN ${tree} ~ '\\{(MINMAX|ROWCOMPARE)EXPR ' THEN ${timesOfColumns(tree)} ELSE 0 END) / ${callsOfCopy}.0 END`;
 
 /** SQL for whether the expression joins values, or may. */
-const joinsValues = (tree: string) =>
-  `(${tree} ~ '\\{ARRAYEXPR |funcid [1-9][0-9]{4,} ' OR ${callsOneOf(tree, joiningFunctions)})`;
+const joinsValues = (tree: string, calls: string) =>
+  `(${tree} ~ '\\{ARRAYEXPR |funcid [1-9][0-9]{4,} ' OR ${calls}.joining > 0)`;
 
 /** SQL for how many values of the row one value of the expression may contain. */
-const partsOfValue = (tree: string) =>
-  `CASE WHEN ${joinsValues(tree)} THEN greatest(1, ${timesOfColumns(tree)}) ELSE 1 END`;
+const partsOfValue = (tree: string, calls: string) =>
+  `CASE WHEN ${joinsValues(tree, calls)} THEN greatest(1, ${timesOfColumns(tree)}) ELSE 1 END`;
 
 /** SQL for how often the expression has a value of the row. */
 const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${rowValues}')::int8`;
@@ -123,8 +135,9 @@ const timesOfColumns = (tree: string) => `pg_catalog.regexp_count(${tree}, '${ro
 /** SQL for how many times as long the values of the expression may become. Two steps of a definition may follow each other (expressions/refuse-costly.ts). */
 const lengtheningOf = (
   tree: string,
-) => `(CASE WHEN ${callsOneOf(tree, escapingFunctions)} THEN ${2 * timesLonger}
-    WHEN ${tree} ~ '${longTexts}' OR ${callsOneOf(tree, doublingFunctions)} THEN ${timesLonger} ELSE 1 END
+  calls: string,
+) => `(CASE WHEN ${calls}.escaping > 0 THEN ${2 * timesLonger}
+    WHEN ${tree} ~ '${longTexts}' OR ${calls}.doubling > 0 THEN ${timesLonger} ELSE 1 END
     * CASE WHEN ${tree} ~ 'funcid ${REPEAT} ' THEN ${largestInteger(tree)} ELSE 1 END)`;
 
 /** The identifier of repeat (pg_proc.dat). */
@@ -142,13 +155,9 @@ export const timesLonger = 4;
 /** So many calls of functions and operators that only read a value take as long as a copy of it. PostgreSQL does not interrupt a row between them. */
 export const callsOfCopy = 4;
 
-/** Returns SQL for whether the expression compares a value with each element of an array by a function that reads all of the value, or may. @param tree as for `searchesIn` */
-export const comparesElements = (tree: string) =>
-  `(${tree} ~ '\\{SCALARARRAYOPEXPR ' AND ${callsOneOf(tree, slowComparisons)})`;
-
-const slowComparisons = ['bpchar', 'text_', 'jsonb_', 'citext_'].flatMap((type) =>
-  ['eq', 'ne', 'lt', 'le', 'gt', 'ge'].map((name) => type + name),
-);
+/** Returns SQL for whether the expression compares a value with each element of an array by a function that reads all of the value, or may. @param tree as for `copiesIn` @param calls as for `copiesIn` */
+export const comparesElements = (tree: string, calls: string) =>
+  `(${calls}.comparing > 0 AND ${tree} ~ '\\{SCALARARRAYOPEXPR ')`;
 
 /**
  * Returns SQL for how many copies of a value take as long as the searches in the expression, which PostgreSQL does not interrupt: it tries each byte of a
@@ -156,10 +165,11 @@ const slowComparisons = ['bpchar', 'text_', 'jsonb_', 'citext_'].flatMap((type) 
  * expression has joined of all its columns.
  *
  * @param tree SQL of the text of a `pg_node_tree` with such a search
+ * @param calls as for `copiesIn`
  */
-export const searchesIn = (tree: string) => `
+export const searchesIn = (tree: string, calls: string) => `
   CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN pg_catalog.octet_length(${tree}) / 4 ELSE
-    ${constantBytes(tree)} * ${partsOfValue(tree)} END / ${patternBytesOfCopy}`;
+    ${constantBytes(tree)} * ${partsOfValue(tree, calls)} END / ${patternBytesOfCopy}`;
 
 /** PostgreSQL compares a text with so many bytes of a pattern in about 10 ns for each byte of the text: a row with 140 MB of copies takes about two seconds. */
 export const patternBytesOfCopy = 3;
@@ -187,10 +197,11 @@ export const ownBytesIn = (tree: string) => `
 /**
  * Returns SQL for the bytes that the expression may search or copy whatever its columns have: its own bytes, if it joins or pads values.
  *
- * @param tree SQL of the text of a `pg_node_tree`
+ * @param tree as for `copiesIn`
+ * @param calls as for `copiesIn`
  */
-export const computedBytesIn = (tree: string) =>
-  `CASE WHEN ${joinsValues(tree)} OR ${tree} ~ 'funcid (${paddingFunctions}) ' THEN ${ownBytesIn(tree)} ELSE 0 END`;
+export const computedBytesIn = (tree: string, calls: string) =>
+  `CASE WHEN ${joinsValues(tree, calls)} OR ${tree} ~ 'funcid (${paddingFunctions}) ' THEN ${ownBytesIn(tree)} ELSE 0 END`;
 
 /** Returns SQL for whether a long tree calls a function that pads or joins texts, which takes little memory: concat, textcat, textanycat and anytextcat (pg_proc.dat). */
 export const mayCompute = (tree: string) =>
@@ -199,15 +210,16 @@ export const mayCompute = (tree: string) =>
     .join(' OR ');
 
 /** Returns SQL for how many copies of a byte take as long as the constants of the check of a domain, for each value. A number takes `to_char` 60 ns for each character of its format. */
-export const copiesOfConstants = (tree: string) =>
+export const copiesOfConstants = (tree: string, calls: string) =>
   `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${maxTreeBytes} ELSE ${constantBytes(tree)} END
-    * CASE WHEN ${callsOneOf(tree, ['to_char'])} THEN 6 ELSE 0.25 END`;
+    * CASE WHEN ${calls}.formatting > 0 THEN 6 ELSE 0.25 END`;
 
-/** Returns SQL for how many times as long as its columns the value of the expression may be, besides its own bytes. @param tree SQL of the text of a `pg_node_tree` */
+/** Returns SQL for how many times as long as its columns the value of the expression may be, besides its own bytes. @param tree as for `copiesIn` @param calls as for `copiesIn` */
 export const lengthIn = (
   tree: string,
+  calls: string,
 ) => `CASE WHEN pg_catalog.octet_length(${tree}) > ${maxTreeBytes} THEN ${mostCopies}
-    ELSE ${partsOfValue(tree)} * ${lengtheningOf(tree)} END`;
+    ELSE ${partsOfValue(tree, calls)} * ${lengtheningOf(tree, calls)} END`;
 
 /** Returns SQL for how often the check of a domain has its VALUE. @param tree SQL of the text of a `pg_node_tree` */
 export const domainValuesIn = (tree: string) => `pg_catalog.regexp_count(${tree}, '\\{COERCETODOMAINVALUE ')`;

@@ -16,7 +16,7 @@ import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
 import type { Conversion, TypeChange } from './conversion/conversion.ts';
 import type { IndexDefinition } from './indexes/index-definition.ts';
-import { bytesOfEntry } from './loading/load-facts.ts';
+import { bytesOfEntry } from './loading/use-facts.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import { leastDigits, leastText, numbersOf } from './value-lengths.ts';
 import { admitElements } from './written-elements.ts';

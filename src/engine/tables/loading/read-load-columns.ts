@@ -13,16 +13,10 @@ import { noteKeptBytes, noteTable } from '../../../postgres/transaction.ts';
 import { findDistributionColumn } from '../distribution/describe-distribution.ts';
 import { countParts, typeKey, typeWidths } from '../type-width.ts';
 import { constantDefault } from './default-values.ts';
-import {
-  type LoadFacts,
-  loadColumns,
-  readDefaults,
-  showTypes,
-  type TypeFacts,
-  type UseFacts,
-} from './load-facts.ts';
+import { type LoadFacts, loadColumns, readDefaults, showTypes, type TypeFacts } from './load-facts.ts';
+import { type ColumnUse, readUse, type TableUse, type UseFacts } from './use-facts.ts';
 
-/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. @throws AppError `write-conflict` */
+/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, two if the table has expressions, and works in turns. @throws AppError `write-conflict` */
 export async function readLoadColumns(
   client: ClientBase,
   schema: string,
@@ -34,13 +28,17 @@ export async function readLoadColumns(
   const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
   const widthOf = typeWidths(facts);
   const distributionColumn = rows[0]?.isCitus ? await findDistributionColumn(client, rows[0].oid) : undefined;
+  const use = rows[0]?.hasUse ? await readTableUse(client, rows[0].oid) : undefined;
+  const uses = new Map(use?.columns.map((column) => [column.id, column]));
   const columns = await mapInTurns(rows[0]?.columns ?? [], (column) =>
-    toLoadColumn(column, types, widthOf, distributionColumn),
+    toLoadColumn({ ...column, ...uses.get(column.id) }, types, widthOf, distributionColumn),
   );
-  if (rows[0]?.indexBytes && columns[0]) columns[0].indexBytes = rows[0].indexBytes;
-  if (rows[0]?.ownWork && columns[0]) columns[0].ownWork = rows[0].ownWork;
-  const { madeDigits = 0, indexDigits = 0 } = rows[0] ?? {};
-  if (madeDigits > 0 && columns[0]) Object.assign(columns[0], { madeDigits, indexDigits });
+  if (use && columns[0]) {
+    const { indexBytes, ownWork, madeDigits, indexDigits } = use;
+    if (indexBytes > 0) columns[0].indexBytes = indexBytes;
+    if (ownWork > 0) columns[0].ownWork = ownWork;
+    if (madeDigits > 0) Object.assign(columns[0], { madeDigits, indexDigits });
+  }
   noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
   noteTable(client, { columns: columns.length });
   const evaluated = columns.filter(
@@ -48,6 +46,11 @@ export async function readLoadColumns(
   );
   if (evaluated.length > 0) await measureDefaults(client, rows[0]!.oid, evaluated);
   return columns;
+}
+
+async function readTableUse(client: ClientBase, oid: number): Promise<TableUse> {
+  const { rows } = await client.query<TableUse>(toQuery(client, readUse(oid)));
+  return rows[0]!;
 }
 
 /** Returns the bytes that PostgreSQL keeps for the names of time zones in the defaults that it evaluates for the rows. */
@@ -65,7 +68,7 @@ function bytesOfZones(columns: NonNullable<LoadFacts['columns']>): number {
 const maxBytesInTextTree = 256 * 1024;
 
 function toLoadColumn(
-  facts: NonNullable<LoadFacts['columns']>[number],
+  facts: NonNullable<LoadFacts['columns']>[number] & Partial<ColumnUse>,
   types: Map<string, TypeFacts>,
   widthOf: WidthOf,
   distributionColumn: string | undefined,
@@ -79,12 +82,14 @@ function toLoadColumn(
     ownBytes,
     isEvaluated: _,
     use,
+    partCopies = 0,
     ...column
   } = facts;
   if (column.name === distributionColumn)
     Object.assign(column, { isNullable: false, isDistributionColumn: true });
   const type = toColumnType(types, widthOf, typeOid, typmod);
-  addUse(type, use, widthOf(typeOid, typmod).repeats, column.storedCopies ?? 0);
+  if (partCopies > 0) column.storedCopies = (column.storedCopies ?? 0) + partCopies;
+  if (use) addUse(type, use, widthOf(typeOid, typmod).repeats, column.storedCopies ?? 0);
   if (!hasDefault) {
     const defaultBytes = ownBytes === undefined ? undefined : Math.max(ownBytes, type.paddedBytes ?? 0);
     return { ...column, type, default: 'none', ...(defaultBytes && { defaultBytes }) };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { loadColumns } from './load-facts.ts';
+import { readUse } from './use-facts.ts';
 
 let database: TestDatabase;
 
@@ -50,7 +50,8 @@ async function rowsRead(
   await database.pool.query(
     `DROP TABLE IF EXISTS t; CREATE TABLE t (${numbers.flatMap(parts)}); ${numbers.map(index).join(';')}`,
   );
-  const { text, values } = loadColumns('public', 't');
+  const found = await database.pool.query<{ oid: number }>("SELECT 't'::regclass::oid::int AS oid");
+  const { text, values } = readUse(found.rows[0]!.oid);
   const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
     text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`,
     values: values!,
