@@ -3,6 +3,7 @@
  * So nothing but its host and the last part of its path is ever shown, and nothing of the caller is sent on.
  */
 import type { IncomingMessage } from 'node:http';
+import { ArrivalRate } from '../../core/arrival-rate.ts';
 import { AppError } from '../../core/errors.ts';
 import { limitDetail, limitExceeded, limitInWords } from '../../core/limit-exceeded.ts';
 import type { LimitsConfig } from '../../core/settings/config.ts';
@@ -139,24 +140,18 @@ async function* receive(
   limits: FetchOptions['limits'],
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
+  const rate = new ArrivalRate(limits);
   let received = 0;
-  let waitedMs = 0;
-  let receivedMeanwhile = 0;
   try {
     for (let since = idle.begin(); ; since = idle.begin()) {
       const chunk = await nextChunk(answer);
       idle.pause();
-      waitedMs += performance.now() - since;
+      rate.wait(performance.now() - since);
       if (chunk === undefined) return;
       received += chunk.length;
-      receivedMeanwhile += chunk.length;
       onBytes(chunk.length);
       if (received > limits.maxBodyBytes) throw tooLong(limits);
-      if (waitedMs >= limits.bodyIdleTimeoutMs) {
-        if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(host, limits);
-        waitedMs = 0;
-        receivedMeanwhile = 0;
-      }
+      if (rate.isTooSlow(chunk.length)) throw tooSlow(host, limits);
       yield chunk;
     }
   } catch (error) {

@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { ArrivalRate } from '../../../core/arrival-rate.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitDetail, limitExceeded, limitInWords } from '../../../core/limit-exceeded.ts';
 import { factsOf } from '../observing/access-log.ts';
@@ -38,9 +39,8 @@ export function readBody(
 /**
  * Receives the body without unpacking it.
  *
- * A client that sends a byte now and then could use a place for uploads forever. So the service adds up the time in which it
- * waits for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check.
- * Pauses of the reader do not count. While other requests wait for the place, a higher limit applies to the whole body.
+ * Bytes must arrive fast enough (`ArrivalRate`). Pauses of the reader do not count. While other requests wait for the place, a higher limit
+ * applies to the whole body.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  * `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`,
@@ -56,10 +56,9 @@ async function* receiveBody(
   const arrivals = new Arrivals(request.raw, limits.bodyIdleTimeoutMs, stopping);
   const facts = factsOf(request);
   continueBody(request.raw);
+  const rate = new ArrivalRate(limits);
   let received = 0;
-  let waitedMs = 0;
   let waitedInAllMs = 0;
-  let receivedMeanwhile = 0;
   try {
     for (;;) {
       stopping.throwIfAborted();
@@ -69,19 +68,14 @@ async function* receiveBody(
         const waitsSince = performance.now();
         await arrivals.next();
         const waited = performance.now() - waitsSince;
-        waitedMs += waited;
+        rate.wait(waited);
         waitedInAllMs += waited;
         chunk = request.raw.read() as Buffer | null;
         if (chunk === null) continue;
       }
       received += chunk.length;
       facts.bytes = received;
-      receivedMeanwhile += chunk.length;
-      if (waitedMs >= limits.bodyIdleTimeoutMs) {
-        if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(limits);
-        waitedMs = 0;
-        receivedMeanwhile = 0;
-      }
+      if (rate.isTooSlow(chunk.length)) throw tooSlow(limits);
       if (waitedInAllMs >= limits.bodyIdleTimeoutMs && isTooSlowForOthers(limits, received, waitedInAllMs)) {
         throw tooSlowForOthers(limits);
       }
