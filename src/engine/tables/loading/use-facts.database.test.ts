@@ -1,15 +1,24 @@
 /** Tests how the work of reading the facts of a table grows with its expressions and indexes, by the rows that PostgreSQL reads for it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { readUse } from './use-facts.ts';
 
 let database: TestDatabase;
+let client: pg.Client;
 
 before(async () => {
   database = await createTestDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+  // As in the service (transaction-settings.ts), because JIT would take seconds.
+  await client.query('SET jit TO off');
 });
-after(() => database.drop());
+after(async () => {
+  await client.end();
+  await database.drop();
+});
 
 interface Plan {
   'Actual Rows': number;
@@ -47,12 +56,12 @@ async function rowsRead(
   index: (number: number) => string,
 ): Promise<number> {
   const numbers = Array.from({ length: count }, (_, number) => number);
-  await database.pool.query(
+  await client.query(
     `DROP TABLE IF EXISTS t; CREATE TABLE t (${numbers.flatMap(parts)}); ${numbers.map(index).join(';')}`,
   );
-  const found = await database.pool.query<{ oid: number }>("SELECT 't'::regclass::oid::int AS oid");
+  const found = await client.query<{ oid: number }>("SELECT 't'::regclass::oid::int AS oid");
   const { text, values } = readUse(found.rows[0]!.oid);
-  const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
     text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`,
     values: values!,
   });
