@@ -60,6 +60,14 @@ export class StatedRows {
     this.#end();
   }
 
+  /** Takes a long object or array like `cell`, but in turns if the sink can. */
+  async longCell(kind: number, bytes: Buffer, start: number, end: number): Promise<void> {
+    this.#begin(end - start);
+    if (this.#sink.longCell === undefined) this.#sink.cell(this.#column, kind, bytes, start, end);
+    else await this.#sink.longCell(this.#column, kind, bytes, start, end);
+    this.#end();
+  }
+
   moment(kind: number, days: number, microseconds: number): void {
     this.#begin(momentBytes);
     this.#sink.moment(this.#column, kind, days, microseconds);

@@ -7,6 +7,7 @@
  * length of its bytes (4 bytes) and the bytes; a fault has its number (1 byte) before them. All numbers are little endian.
  */
 
+import { SHORT_SCAN_BYTES } from '../../../core/bytes/scan-in-turns.ts';
 import * as kinds from '../../../core/cells/cell-kind.ts';
 import type { StatedColumn } from '../stated-rows.ts';
 
@@ -25,15 +26,17 @@ export interface ReportedFile {
   columns: StatedColumn[];
 }
 
-/** Receives the cells of the records. The bytes are valid only during the call. */
+/** Receives the cells of the records. The bytes are valid only during the call, or until its promise ends. */
 export interface RecordTarget {
   cell(kind: number, bytes: Buffer, start: number, end: number): void;
+  /** Takes a long object or array in turns (`CellSink.longCell`). */
+  longCell(kind: number, bytes: Buffer, start: number, end: number): Promise<void>;
   moment(kind: number, days: number, microseconds: number): void;
   fault(fault: number, bytes: Buffer, start: number, end: number): void;
 }
 
-/** @returns false if the bytes are not valid records, because the output of the process is not trusted */
-export function readRecords(bytes: Buffer, target: RecordTarget): boolean {
+/** Passes the records on. @returns false if the bytes are not valid records, because the output of the process is not trusted */
+export async function readRecords(bytes: Buffer, target: RecordTarget): Promise<boolean> {
   const { length } = bytes;
   let at = 0;
   while (at < length) {
@@ -51,6 +54,8 @@ export function readRecords(bytes: Buffer, target: RecordTarget): boolean {
       const end = start + bytes.readUInt32LE(at);
       if (end > length) return false;
       if (kind === FAULT) target.fault(fault, bytes, start, end);
+      else if (kind >= kinds.OBJECT && kind <= kinds.ARRAY && end - start > SHORT_SCAN_BYTES)
+        await target.longCell(kind, bytes, start, end);
       else if (isValue(kind)) target.cell(kind, bytes, start, end);
       else return false;
       at = end;

@@ -110,7 +110,7 @@ function scan(reading: Reading, rows: StatedRows, signal: AbortSignal): Promise<
     for (;;) {
       const { kind, content } = await run.nextFrame();
       if (kind === records.END) break;
-      if (kind !== records.CELLS || !records.readRecords(content, rows)) throw unreadable();
+      if (kind !== records.CELLS || !(await records.readRecords(content, rows))) throw unreadable();
       const wait = rows.pause();
       if (wait !== undefined) await wait;
       signal.throwIfAborted();
