@@ -43,7 +43,7 @@ suite('many clients that send small chunks at the same time', () => {
     assert.ok(waited < 3000, `${Math.round(waited)} ms`);
   });
 
-  for (const bytes of [4, 10, 31]) {
+  for (const bytes of [1, 4, 10, 31]) {
     test(`chunks of ${bytes} bytes are read in short steps`, async () => {
       assertShortSteps(await measureSteps(() => sendAtOnce(bytes)));
     });

@@ -20,6 +20,10 @@ const pauseAfterChunks = 1000;
 export const maxTinyChunks = 2000;
 export const minMeanBytes = 4;
 
+/** If all bodies together have more small chunks than this in one turn, a body with so many tiny ones is refused. */
+const maxChunksInTurn = 10_000;
+const fewTinyChunks = 200;
+
 /** Bodies with shorter chunks, on average, rest after each turn for this time per chunk. A chunk takes about 3 µs, so all of them together use about a seventh of the processor. */
 const minUnpacedBytes = 32;
 const restMsPerChunk = 0.02;
@@ -121,7 +125,8 @@ class ChunkedBody {
     countChunk(this);
     this.#chunks++;
     this.#bytes += chunk.length;
-    if (this.#chunks > maxTinyChunks && this.#bytes < this.#chunks * minMeanBytes) {
+    const most = chunksInTurn > maxChunksInTurn ? fewTinyChunks : maxTinyChunks;
+    if (this.#chunks > most && this.#bytes < this.#chunks * minMeanBytes) {
       this.#refuse();
       return false;
     }

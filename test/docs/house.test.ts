@@ -171,7 +171,7 @@ test('undocumented properties of pg and of Node are reached in one file each', (
   assert.deepEqual(placesOf(ofPg, 'src/postgres/driver-internals.ts'), []);
   const ofNode = (code: string) => code.match(/\bsocket as (?:unknown|Socket)\b|[.{] ?_[a-z]\w*/g) ?? [];
   assert.deepEqual(
-    placesOf(ofNode, 'src/service/http/wire/stop-parser.ts').filter(
+    placesOf(ofNode, 'src/core/stop-parser.ts').filter(
       // The second file calls the exports of a WebAssembly module.
       (place) => !/^src\/(postgres\/driver-internals|engine\/tables\/expressions\/parse-sql).ts:/.test(place),
     ),

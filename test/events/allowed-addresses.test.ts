@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { ClientRequest, createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { sendWebhook } from '../../src/service/events/send-webhook.ts';
 import { AllowedAddresses, RefusedAddress } from '../../src/service/outgoing/allowed-addresses.ts';
 import { type NameServer, startNameServer } from '../support/name-server.ts';
@@ -115,18 +115,43 @@ test('an attempt closes the connection of a receiver whose answer does not end',
   endless.close();
 });
 
-test('an attempt ends if a receiver sends interim answers without an end', async () => {
-  const endless = createTcpServer((socket) => {
+/** Starts a receiver that sends the text again and again, and returns its URL. */
+async function startFlood(t: TestContext, text: string): Promise<string> {
+  const flood = createTcpServer((socket) => {
     const send = () => {
-      while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
+      while (!socket.destroyed && socket.write(text.repeat(4000)));
     };
     socket.on('error', () => {});
     socket.on('drain', send);
     socket.once('data', send);
   });
-  endless.listen(0, '127.0.0.1');
-  await once(endless, 'listening');
-  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/`;
-  assert.deepEqual(await sendWebhook(message(url), addresses, never), { error: 'the connection failed' });
-  endless.close();
+  flood.listen(0, '127.0.0.1');
+  await once(flood, 'listening');
+  t.after(() => flood.close());
+  return `http://127.0.0.1:${(flood.address() as AddressInfo).port}/`;
+}
+
+for (const interim of [
+  'HTTP/1.1 100 \r\n\r\n',
+  'HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n',
+  `HTTP/1.1 103 Early Hints\r\n${'a: b\r\n'.repeat(500)}\r\n`,
+]) {
+  test(`an attempt ends, and no more is read, if a receiver sends interim answers without an end: ${interim.slice(9, 30)}`, async (t) => {
+    const url = await startFlood(t, interim);
+    const emit = t.mock.method(ClientRequest.prototype, 'emit');
+    assert.deepEqual(await sendWebhook(message(url), addresses, never), { error: 'the connection failed' });
+    const interims = emit.mock.calls.filter((call) => (call.arguments[0] as string) === 'information').length;
+    assert.ok(interims <= 11, `${interims} interim answers`);
+  });
+}
+
+test('an answer counts whatever follows it', async (t) => {
+  for (const answer of ['204 No Content\r\n\r\n', '200 OK\r\ncontent-length: 1\r\n\r\na']) {
+    const url = await startFlood(t, `HTTP/1.1 ${answer}`);
+    const status = Number(answer.slice(0, 3));
+    assert.deepEqual(await sendWebhook(message(url), addresses, never), { status });
+    // Node.js uses the parser of this connection for the next one.
+    const next = await startFlood(t, 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na');
+    assert.deepEqual(await sendWebhook(message(next), addresses, never), { status: 200 });
+  }
 });

@@ -21,6 +21,7 @@ const limits = {
   maxUnpackRatio: 10,
   bodyIdleTimeoutMs: 30_000,
   minBodyBytesPerSecond: 1024,
+  minBusyBodyBytesPerSecond: 16_384,
 };
 const secret = 'signature-that-is-secret';
 
@@ -274,6 +275,16 @@ suite('an answer', () => {
     // Also on a busy machine, no pause between two bytes is as long as this.
     const longer = { limits: { ...limits, bodyIdleTimeoutMs: 2000 } };
     assert.match(await refuse(dripping, 'link-failed', longer), /too slowly/);
+  });
+
+  test('a place is not held by a slow server while other requests wait', async () => {
+    const slow = answer('/slow', (_, response) => {
+      const timer = setInterval(() => response.write('a'.repeat(200)), 50);
+      response.on('close', () => clearInterval(timer));
+    });
+    const busy = { ...limits, bodyIdleTimeoutMs: 2000, minBodyBytesPerSecond: 100, othersWait: () => true };
+    const detail = await refuse(slow, 'link-failed', { limits: busy });
+    assert.match(detail, /too slowly while other requests wait: .*MIN_BUSY_BODY_BYTES_PER_SECOND/);
   });
 
   test('an answer in very many tiny chunks is an error, and small chunks are read', async () => {

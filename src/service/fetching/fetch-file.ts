@@ -3,9 +3,9 @@
  * So nothing but its host and the last part of its path is ever shown, and nothing of the caller is sent on.
  */
 import type { IncomingMessage } from 'node:http';
-import { ArrivalRate } from '../../core/arrival-rate.ts';
+import { type ArrivalLimits, ArrivalRate, type Slowness, slownessDetail } from '../../core/arrival-rate.ts';
 import { AppError } from '../../core/errors.ts';
-import { limitDetail, limitExceeded, limitInWords } from '../../core/limit-exceeded.ts';
+import { limitExceeded, limitInWords } from '../../core/limit-exceeded.ts';
 import type { LimitsConfig } from '../../core/settings/config.ts';
 import { isCoding, unpack } from '../../readers/unpack.ts';
 import { type AllowedAddresses, RefusedAddress } from '../outgoing/allowed-addresses.ts';
@@ -14,10 +14,7 @@ import { nameOfFile } from './name-of-file.ts';
 
 export interface FetchOptions {
   addresses: AllowedAddresses;
-  limits: Pick<
-    LimitsConfig,
-    'maxBodyBytes' | 'maxUnpackRatio' | 'bodyIdleTimeoutMs' | 'minBodyBytesPerSecond'
-  >;
+  limits: Pick<LimitsConfig, 'maxBodyBytes' | 'maxUnpackRatio'> & ArrivalLimits;
   /** Called with the length of each piece that arrives, before it is unpacked. */
   onBytes?: (bytes: number) => void;
 }
@@ -151,7 +148,8 @@ async function* receive(
       received += chunk.length;
       onBytes(chunk.length);
       if (received > limits.maxBodyBytes) throw tooLong(limits);
-      if (rate.isTooSlow(chunk.length)) throw tooSlow(host, limits);
+      const slowness = rate.add(chunk.length);
+      if (slowness !== undefined) throw tooSlow(slowness, host, limits);
       yield chunk;
     }
   } catch (error) {
@@ -255,12 +253,7 @@ function tooLong({ maxBodyBytes }: FetchOptions['limits']): AppError {
   return limitExceeded('The file of the link is too long', maxBodyBytes, { setting: 'MAX_BODY_BYTES' });
 }
 
-function tooSlow(host: string, { minBodyBytesPerSecond }: FetchOptions['limits']): AppError {
-  const setting = 'MIN_BODY_BYTES_PER_SECOND';
-  return new AppError(
-    'link-failed',
-    limitDetail(`The server ${host} sends the file of the link too slowly`, minBodyBytesPerSecond, {
-      setting,
-    }),
-  );
+function tooSlow(slowness: Slowness, host: string, limits: FetchOptions['limits']): AppError {
+  const what = `The server ${host} sends the file of the link`;
+  return new AppError('link-failed', slownessDetail(slowness, what, limits));
 }

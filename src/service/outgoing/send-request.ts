@@ -5,6 +5,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { joinSmallChunks } from '../../core/join-small-chunks.ts';
 import { request as requestHttp } from '../../core/node-http.ts';
+import { skipRead } from '../../core/stop-parser.ts';
 import { type AllowedAddresses, RefusedAddress } from './allowed-addresses.ts';
 
 export interface OutgoingRequest {
@@ -13,8 +14,9 @@ export interface OutgoingRequest {
   body?: Buffer;
 }
 
-/** The maximum number of interim answers (with a status below 200). Each takes time, and a receiver may send them endlessly. */
+/** The maximum number of interim answers (with a status below 200), and of all their headers. Each takes time, and a receiver may send them endlessly. */
 const maxInterimAnswers = 10;
+const maxInterimHeaders = 100;
 
 /**
  * Returns the answer as soon as its headers have arrived. The caller must read it or destroy it.
@@ -42,10 +44,17 @@ export async function sendRequest(
   let answer: IncomingMessage | undefined;
   // An error in the middle of the answer is reported to the request. The reader of the answer needs it.
   request.on('error', (error) => (answer ? answer.destroy(error) : reject(error)));
+  const end = (error: Error): void => {
+    if (request.socket) skipRead(request.socket);
+    request.destroy(error);
+  };
   let interimAnswers = 0;
-  request.on('information', () => {
-    if (++interimAnswers > maxInterimAnswers)
-      request.destroy(new Error('there is no end of interim answers'));
+  let interimHeaders = 0;
+  request.on('information', ({ rawHeaders }) => {
+    interimAnswers += 1;
+    interimHeaders += rawHeaders.length / 2;
+    if (interimAnswers > maxInterimAnswers || interimHeaders > maxInterimHeaders)
+      end(new Error('there is no end of interim answers'));
   });
   // If the connection closes without an answer and without an error, for example after 101 Switching Protocols, the request has failed.
   request.on('close', () => reject(new Error('the connection was closed without an answer')));
@@ -53,11 +62,21 @@ export async function sendRequest(
     answer = response;
     // Without a listener, a connection that breaks before the caller reads would end the process.
     response.on('error', () => {});
-    joinSmallChunks(response, () => request.destroy(new TooTinyChunks()));
+    joinSmallChunks(response, () => end(new TooTinyChunks()));
+    skipAfterEnd(response);
     resolve(response);
   });
   request.end(body);
   return promise;
+}
+
+/** Lets the parser skip what follows the answer, because a server may send thousands of further answers at once. */
+function skipAfterEnd(response: IncomingMessage): void {
+  const push = response.push.bind(response);
+  response.push = (chunk: Buffer | null) => {
+    if (chunk === null) skipRead(response.socket);
+    return push(chunk);
+  };
 }
 
 class TooTinyChunks extends Error {

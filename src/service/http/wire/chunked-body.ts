@@ -2,8 +2,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { AppError } from '../../../core/errors.ts';
 import { joinSmallChunks, maxTinyChunks, minMeanBytes } from '../../../core/join-small-chunks.ts';
+import { endBody, stopParser } from '../../../core/stop-parser.ts';
 import { ignoreUntilClosed, lingerMs } from './pipelined-requests.ts';
-import { endBody, stopParser } from './stop-parser.ts';
 
 /**
  * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once. Whoever

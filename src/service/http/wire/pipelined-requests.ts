@@ -9,7 +9,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { stopParser } from './stop-parser.ts';
+import { stopParser } from '../../../core/stop-parser.ts';
 import { whenClosed } from './when-closed.ts';
 
 /** The maximum number of requests of one connection that wait for the running one. If more arrive, the connection is closed after the answers. */

@@ -4,22 +4,19 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { ArrivalRate } from '../../../core/arrival-rate.ts';
+import {
+  type ArrivalLimits,
+  ArrivalRate,
+  type Slowness,
+  slownessDetail,
+} from '../../../core/arrival-rate.ts';
 import { AppError } from '../../../core/errors.ts';
-import { limitDetail, limitExceeded, limitInWords } from '../../../core/limit-exceeded.ts';
+import { limitExceeded, limitInWords } from '../../../core/limit-exceeded.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { refusalOf } from './chunked-body.ts';
 import { parseContentEncoding, type UnpackLimits, unpackBody, unpackRecognized } from './content-encoding.ts';
 
-export interface BodyLimits extends UnpackLimits {
-  bodyIdleTimeoutMs: number;
-  /** The limit that applies while the service waits for the client; 0: none. */
-  minBodyBytesPerSecond: number;
-  /** The limit for the whole body that applies while `othersWait` returns true. */
-  minBusyBodyBytesPerSecond: number;
-  /** Returns whether other requests wait for this one to end. Default: never. */
-  othersWait?: () => boolean;
-}
+export interface BodyLimits extends UnpackLimits, ArrivalLimits {}
 
 /**
  * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding` or begins like a packed file.
@@ -39,8 +36,7 @@ export function readBody(
 /**
  * Receives the body without unpacking it.
  *
- * Bytes must arrive fast enough (`ArrivalRate`). Pauses of the reader do not count. While other requests wait for the place, a higher limit
- * applies to the whole body.
+ * Bytes must arrive fast enough (`ArrivalRate`). Pauses of the reader do not count.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  * `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`,
@@ -58,7 +54,6 @@ async function* receiveBody(
   continueBody(request.raw);
   const rate = new ArrivalRate(limits);
   let received = 0;
-  let waitedInAllMs = 0;
   try {
     for (;;) {
       stopping.throwIfAborted();
@@ -67,18 +62,14 @@ async function* receiveBody(
         if (request.raw.readableEnded) return;
         const waitsSince = performance.now();
         await arrivals.next();
-        const waited = performance.now() - waitsSince;
-        rate.wait(waited);
-        waitedInAllMs += waited;
+        rate.wait(performance.now() - waitsSince);
         chunk = request.raw.read() as Buffer | null;
         if (chunk === null) continue;
       }
       received += chunk.length;
       facts.bytes = received;
-      if (rate.isTooSlow(chunk.length)) throw tooSlow(limits);
-      if (waitedInAllMs >= limits.bodyIdleTimeoutMs && isTooSlowForOthers(limits, received, waitedInAllMs)) {
-        throw tooSlowForOthers(limits);
-      }
+      const slowness = rate.add(chunk.length);
+      if (slowness !== undefined) throw tooSlow(slowness, limits);
       if (received > limits.maxBodyBytes) throw tooLarge(limits);
       yield chunk;
     }
@@ -177,24 +168,8 @@ export class ClientGone extends Error {
   }
 }
 
-function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
-  return new AppError(
-    'request-timeout',
-    limitDetail('The body arrives too slowly', minBodyBytesPerSecond, {
-      setting: 'MIN_BODY_BYTES_PER_SECOND',
-    }),
-  );
-}
-
-function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: number): boolean {
-  return received < (limits.minBusyBodyBytesPerSecond * waitedMs) / 1000 && limits.othersWait?.() === true;
-}
-
-function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
-  return new AppError(
-    'request-timeout',
-    `${limitDetail('Other requests wait, and this body arrives too slowly', minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })} Send it again later.`,
-  );
+function tooSlow(slowness: Slowness, limits: BodyLimits): AppError {
+  return new AppError('request-timeout', slownessDetail(slowness, 'The body arrives', limits));
 }
 
 function tooLarge({ maxBodyBytes, setting }: BodyLimits): AppError {

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import process from 'node:process';
 
 const messageCallbacks = new Set([
   'parserOnHeaders',
@@ -15,22 +16,38 @@ const messageCallbacks = new Set([
 ]);
 
 /**
- * Stops the parser of a connection. Node.js releases the parser after the connection has closed, after the phase of the event loop
+ * Stops the parser of a connection to the service. Node.js releases the parser after the connection has closed, after the phase of the event loop
  * in which `setImmediate` runs, and uses it again for another connection. So its callbacks are restored in that phase.
  *
  * @param onStopped runs in that phase; it must ensure that no further byte reaches the parser
  */
 export function stopParser(socket: Socket, onStopped: () => void): void {
+  const restore = silence(socket);
+  setImmediate(() => {
+    restore();
+    onStopped();
+  });
+}
+
+/**
+ * Lets the parser of an outgoing connection skip the rest of what it has read. Node.js may use the parser for another connection as soon as the
+ * answer is complete, so its callbacks are restored right after the present bytes. The caller must destroy the connection unless the answer is complete.
+ */
+export function skipRead(socket: Socket): void {
+  process.nextTick(silence(socket));
+}
+
+/** Removes the callbacks of the parser, and returns a function that restores them. */
+function silence(socket: Socket): () => void {
   const { parser } = socket as Socket & { parser?: Record<string, unknown> | null };
-  if (!parser) return;
+  if (!parser) return () => {};
   const stopped = Object.entries(parser).filter(
     ([, callback]) => typeof callback === 'function' && messageCallbacks.has(callback.name),
   );
   for (const [index] of stopped) parser[index] = null;
-  setImmediate(() => {
+  return () => {
     for (const [index, callback] of stopped) parser[index] = callback;
-    onStopped();
-  });
+  };
 }
 
 /** Ends the stream of a body early, but not its connection, because an answer follows on it. */
