@@ -325,6 +325,22 @@ suite('the feed', () => {
     assert.deepEqual(indexes, [...Array(count).keys()]);
   });
 
+  test('readers who come together share what is read, and see what was committed before they came', async (t) => {
+    const feed = openFeed();
+    await upload('shared', [{ a: 1 }]);
+    const { last } = await feed.range();
+    const connect = t.mock.method(service.database.pool, 'connect');
+    const ranges = Array.from({ length: 50 }, () => feed.range());
+    const pages = Array.from({ length: 50 }, () => feed.read(last - 1));
+    for (const range of await Promise.all(ranges)) assert.equal(range.last, last);
+    for (const page of await Promise.all(pages)) assert.equal(page.at(-1)?.position, last);
+    assert.ok(connect.mock.callCount() <= 3, `${connect.mock.callCount()} connections`);
+    const first = feed.range();
+    await upload('shared', [{ a: 2 }]);
+    assert.ok((await feed.range()).last > last);
+    await first;
+  });
+
   test('the feed has only events of schemas that the token allows', async () => {
     const stream = await openStream({ token: await service.token({ schemas: ['oth*'] }) });
     await upload('hidden', [{ a: 1 }]);

@@ -35,6 +35,11 @@ export class EventFeed {
   readonly #log: Log;
   readonly #stopping = new AbortController();
   #waiting = new Set<() => void>();
+  /** The reads that run, by the position after which they read. Readers at one position share a read. */
+  readonly #reads = new Map<number, Promise<outbox.StoredEvent[]>>();
+  /** The next `range`, which has not begun. All who call it until it begins share it. */
+  #nextRange: Promise<outbox.OutboxState> | undefined;
+  #lastRange: Promise<unknown> = Promise.resolve();
   #removing: NodeJS.Timeout | undefined;
   #rounds: Promise<void> = Promise.resolve();
   #endPause: () => void = () => {};
@@ -78,12 +83,28 @@ export class EventFeed {
 
   /** Returns the position after which all events are still kept, and that of the last event. */
   async range(): Promise<{ removedTo: number; last: number }> {
-    return this.#refresh();
+    if (this.#nextRange === undefined) {
+      const next = this.#lastRange.then(() => {
+        this.#nextRange = undefined;
+        return this.#refresh();
+      });
+      this.#nextRange = next;
+      this.#lastRange = next.catch(() => {});
+    }
+    return this.#nextRange;
   }
 
-  /** Returns the next events after a position. */
+  /** Returns the next events after a position. If another reader reads there at this moment, the newest ones may be missing. */
   async read(after: number): Promise<outbox.StoredEvent[]> {
-    return readRows(this.#pool, outbox.readEvents(this.#schema, after, pageSize));
+    let page = this.#reads.get(after);
+    if (page === undefined) {
+      page = readRows<outbox.StoredEvent>(
+        this.#pool,
+        outbox.readEvents(this.#schema, after, pageSize),
+      ).finally(() => this.#reads.delete(after));
+      this.#reads.set(after, page);
+    }
+    return page;
   }
 
   /** Waits at most a second for events after the position. Returns whether there are any. */
