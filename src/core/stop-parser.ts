@@ -33,8 +33,8 @@ export function stopParser(socket: Socket, onStopped: () => void): void {
  * Lets the parser of an outgoing connection skip the rest of what it has read. Node.js may use the parser for another connection as soon as the
  * answer is complete, so its callbacks are restored right after the present bytes. The caller must destroy the connection unless the answer is complete.
  */
-export function skipRead(socket: Socket): void {
-  process.nextTick(silence(socket));
+export function skipRead(socket: Socket | null): void {
+  if (socket !== null) process.nextTick(silence(socket));
 }
 
 /** Removes the callbacks of the parser, and returns a function that restores them. */

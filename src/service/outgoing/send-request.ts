@@ -45,7 +45,7 @@ export async function sendRequest(
   // An error in the middle of the answer is reported to the request. The reader of the answer needs it.
   request.on('error', (error) => (answer ? answer.destroy(error) : reject(error)));
   const end = (error: Error): void => {
-    if (request.socket) skipRead(request.socket);
+    skipRead(request.socket);
     request.destroy(error);
   };
   let interimAnswers = 0;
