@@ -97,6 +97,38 @@ for (const codePage of [1251, 932, 12345]) {
   });
 }
 
+test('a message shows a boolean', async () => {
+  const file = withCells(byteRecord(BOOLEAN, words(2, 0, 0), Buffer.from([1, 0])));
+  const shown: string[] = [];
+  const source = await openSpreadsheet(
+    memoryFile(file),
+    { columnNames: 'exact', cellErrors: 'problem' },
+    spreadsheetLimits(),
+  );
+  const sink = recordRows();
+  const cell = sink.cell.bind(sink);
+  sink.cell = (column, kind, bytes, start, end) => {
+    shown.push(bytes.toString('latin1', start, end));
+    cell(column, kind, bytes, start, end);
+  };
+  await source.read(sink, never);
+  assert.equal(shown.at(-1), 'TRUE');
+});
+
+test('the sheets are in the order of the tabs, however they are stored', async () => {
+  const places: Buffer[] = [];
+  const file = workbook(['First', 'Second']);
+  changeRecords(file, BOUND_SHEET, (content) => places.push(Buffer.from(content.subarray(0, 4))));
+  const swapped = changeRecords(file, BOUND_SHEET, (content) => places.pop()!.copy(content));
+  // Each tab has the records that the other one had.
+  const [first] = await cellsOf(swapped);
+  assert.deepEqual(await cellsOf(swapped, 'First'), [first]);
+  assert.deepEqual(
+    [first, ...(await cellsOf(swapped, 'Second'))],
+    [...(await cellsOf(file, 'Second')), ...(await cellsOf(file, 'First'))],
+  );
+});
+
 test('two sheets with the same name, or with the same records, are refused', async () => {
   const file = workbook(['One', 'Six']);
   assert.equal((await read(file, 'Six')).rows.length, 1);

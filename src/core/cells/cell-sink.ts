@@ -22,7 +22,7 @@ export interface CellSink {
    * `NULL` cell.
    *
    * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, `ROUNDED_NUMBER` or `BYTES`
-   * @param bytes contains the cell from `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
+   * @param bytes contains the cell from `start` (included) to `end` (excluded); unused for `NULL`. Those of `FALSE` and `TRUE` are only shown
    */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 

@@ -15,8 +15,8 @@ import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { passwordsToTry } from './passwords.ts';
 
-/** The maximum number of rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
-const maxSpinCount = 5_000_000;
+/** The maximum number of rounds of the key derivation for one password, which take one to three seconds. Excel uses 100,000. */
+const maxSpinCount = 1_000_000;
 
 /**
  * The maximum length of the description of the encryption. It usually has one or two KiB, and about three more for each

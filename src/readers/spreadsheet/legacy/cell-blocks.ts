@@ -7,7 +7,7 @@
  */
 
 import type { NumberFormat } from '../values/number-formats.ts';
-import type { ColumnRange } from './hidden-columns.ts';
+import type { ColumnRange } from './stored-sheets.ts';
 
 /**
  * The kinds of frames. They arrive in this order: `STARTED`, `SHEETS`, and for each sheet that is asked for `FORMATS`, any number of

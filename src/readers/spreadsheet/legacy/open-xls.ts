@@ -20,12 +20,12 @@ import { refuseControlCharacters, refuseRepeatedNames } from '../sheet-names.ts'
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
-import { CellValues } from '../values/cell-values.ts';
+import { CellValues, falseText, trueText } from '../values/cell-values.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
 import * as blocks from './cell-blocks.ts';
-import type { ColumnRange } from './hidden-columns.ts';
 import { LegacyRun, type ReaderInput } from './run-reader.ts';
+import type { ColumnRange } from './stored-sheets.ts';
 
 interface LegacyBounds extends ReaderBounds {
   /** The memory that is claimed first for a file, in addition to `usualRatio` times its size. */
@@ -396,10 +396,10 @@ class BlockCells implements blocks.BlockTarget {
         this.#rows.cell(column, kinds.STRING, bytes, start, end);
         break;
       case blocks.TRUE_CELL:
-        this.#rows.cell(column, kinds.TRUE, bytes, start, end);
+        this.#rows.cell(column, kinds.TRUE, trueText, 0, trueText.length);
         break;
       case blocks.FALSE_CELL:
-        this.#rows.cell(column, kinds.FALSE, bytes, start, end);
+        this.#rows.cell(column, kinds.FALSE, falseText, 0, falseText.length);
         break;
       case blocks.COVERED_CELL:
         this.#rows.coveredValue(column);

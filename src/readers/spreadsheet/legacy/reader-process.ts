@@ -32,8 +32,8 @@ import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
 import { decryptRecords } from './decrypt-records.ts';
-import { type ColumnRange, findHiddenColumns } from './hidden-columns.ts';
 import { type PreparedRecords, prepareRecords, UnknownCodePage } from './prepare-records.ts';
+import { type ColumnRange, findSheets } from './stored-sheets.ts';
 
 /** The library exports this function, but its types do not. */
 const { parse_xlscfb } = library as unknown as {
@@ -120,31 +120,40 @@ function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
   );
   // The service parses the list of sheets in one step, so the list must be short.
   if (workbook.SheetNames.length > maxSheets) throw new Fault('too-many-sheets');
-  const hiddenColumns = findHiddenColumns(stream);
+  const stored = findSheets(stream);
+  const tabs = tabsOf(workbook.SheetNames, stored.tabs);
+  const names = tabs.map((tab) => workbook.SheetNames[tab]!);
   const hidden = new Map(workbook.Workbook?.Sheets?.map(({ name, Hidden }) => [name, Hidden ?? 0]));
   const typeOf = (name: string): string | undefined => workbook.Sheets[name]?.['!type'];
   return {
-    sheets: workbook.SheetNames.map((name) => ({
+    sheets: names.map((name) => ({
       name,
       hidden: hidden.get(name) ?? 0,
       hasCells: typeOf(name) !== 'chart' && typeOf(name) !== 'dialog',
       size: sizeOf(workbook.Sheets[name]),
     })),
     readSheet: (index) => ({
-      sheet: workbook.Sheets[workbook.SheetNames[index]!],
+      sheet: workbook.Sheets[names[index]!],
       is1904: workbook.Workbook?.WBProps?.date1904 === true,
-      hiddenColumns: hiddenColumns[index] ?? [],
+      hiddenColumns: stored.hidden[tabs[index]!] ?? [],
       hasStyles: records.hasStyles,
-      unstyled: records.unstyled.filter((cell) => cell.sheet === index),
+      unstyled: records.unstyled.filter((cell) => cell.sheet === tabs[index]),
     }),
-    readNames: () => namesOf(workbook),
+    readNames: () => namesOf(workbook, names),
   };
+}
+
+/** Returns the places of the sheets in the order of the tabs, if each tab has another one, otherwise in that in which they are stored. */
+function tabsOf(names: string[], tabs: number[]): number[] {
+  const isWhole = tabs.length === names.length && new Set(tabs).size === names.length;
+  return isWhole ? tabs : [...names.keys()];
 }
 
 /** The maximum number of characters of all names together. They must fit into one frame. Further names are left out. */
 const maxNameCharacters = 1_000_000;
 
-function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks.ReportedNames {
+/** @param sheets the names of the sheets in the order of the tabs, by which a name says its sheet */
+function namesOf({ Workbook: properties }: WorkBook, sheets: string[]): blocks.ReportedNames {
   const names: blocks.ReportedNames['names'] = [];
   let characters = 0;
   for (const { Name: name, Ref: refersTo = '', Sheet: sheet } of properties?.Names ?? []) {

@@ -37,7 +37,7 @@ test('records give the cells that were written, and long arrays in turns', async
     isValid: true,
     cells: [
       [kinds.NULL, ''],
-      [kinds.TRUE, ''],
+      [kinds.TRUE, 'TRUE'],
       [kinds.STRING, 'äb'],
       [kinds.ARRAY, '[1]'],
       [kinds.ARRAY, 'in turns', long.length],

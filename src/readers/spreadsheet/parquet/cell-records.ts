@@ -10,6 +10,7 @@
 import { SHORT_SCAN_BYTES } from '../../../core/bytes/scan-in-turns.ts';
 import * as kinds from '../../../core/cells/cell-kind.ts';
 import type { StatedColumn } from '../stated-rows.ts';
+import { falseText, trueText } from '../values/cell-values.ts';
 
 /** The content is a `ReportedFile`. */
 export const COLUMNS = 2;
@@ -42,7 +43,9 @@ export async function readRecords(bytes: Buffer, target: RecordTarget): Promise<
   while (at < length) {
     const kind = bytes[at++]!;
     if (kind <= kinds.TRUE) {
-      target.cell(kind, bytes, at, at);
+      const text = kind === kinds.TRUE ? trueText : falseText;
+      if (kind === kinds.NULL) target.cell(kind, bytes, at, at);
+      else target.cell(kind, text, 0, text.length);
     } else if (isMoment(kind)) {
       if (at + 12 > length) return false;
       target.moment(kind, bytes.readInt32LE(at), bytes.readDoubleLE(at + 4));

@@ -61,8 +61,8 @@ export interface SheetTarget {
 }
 
 /** The texts of Excel for true and false. */
-const trueText = Buffer.from('TRUE');
-const falseText = Buffer.from('FALSE');
+export const trueText: Buffer = Buffer.from('TRUE');
+export const falseText: Buffer = Buffer.from('FALSE');
 
 /** The days that programs write before a time of day without a date: 1899-12-30, 1899-12-31 and 1904-01-01, as days since 2000-01-01. */
 const timeOnlyDays = [-36_526, -36_525, -35_064];

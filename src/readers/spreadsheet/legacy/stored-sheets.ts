@@ -1,4 +1,7 @@
-/** Finds the hidden columns in the records of an .xls file (MS-XLS 2.4.53). The library would report them only together with all styles. */
+/**
+ * Finds the hidden columns in the records of an .xls file (MS-XLS 2.4.53), which the library would report only together with all styles, and the
+ * order of the tabs (MS-XLS 2.4.28), which it loses: it has the sheets in the order in which they are stored.
+ */
 
 const BOUND_SHEET = 0x85;
 const COLUMN_INFO = 0x7d;
@@ -9,8 +12,14 @@ const maxColumns = 256;
 /** A range of hidden columns: the first and the last one, counted from 0. */
 export type ColumnRange = [first: number, last: number];
 
-/** Returns the hidden columns of each sheet, in the order of the sheets in the file. Sheets that have none may be missing. */
-export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
+export interface StoredSheets {
+  /** The hidden columns of each sheet, in the order in which the sheets are stored. Sheets that have none may be missing. */
+  hidden: ColumnRange[][];
+  /** For each tab: the place of its sheet in that order. */
+  tabs: number[];
+}
+
+export function findSheets(stream: Buffer): StoredSheets {
   const sheetStarts: number[] = [];
   const hidden: { at: number; columns: ColumnRange }[] = [];
   for (let at = 0; at + recordHeadBytes <= stream.length; ) {
@@ -25,6 +34,7 @@ export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
     }
     at += recordHeadBytes + content.length;
   }
+  const startsOfTabs = [...sheetStarts];
   sheetStarts.sort((a, b) => a - b);
   const found: ColumnRange[][] = [];
   for (const { at, columns } of hidden) {
@@ -35,7 +45,8 @@ export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
     found[sheet] ??= [];
     found[sheet].push(columns);
   }
-  return found;
+  const placeOf = new Map(sheetStarts.map((start, place) => [start, place]));
+  return { hidden: found, tabs: startsOfTabs.map((start) => placeOf.get(start)!) };
 }
 
 /** At most this many ranges of hidden columns are read, so that a hostile file cannot fill the memory. Real files have far fewer. */
