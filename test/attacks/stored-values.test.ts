@@ -180,3 +180,74 @@ test('a value that the expressions of a table read as jsonb costs as much as one
   assert.equal((await load({ j: '[]', other: objects })).status, 200);
   assert.equal(assertProblem(await load({ j: objects }), 422, 'invalid-data').errors[0]!.code, 'too-complex');
 });
+
+suite('the values of a stored row together', () => {
+  const put = async (
+    table: string,
+    types: { from: string; to: string; count: number },
+    value: unknown,
+    more: object = {},
+  ): Promise<TestAnswer> => {
+    const columnsOf = (type: string) => [
+      { name: 'id', type: 'integer' },
+      ...Array.from({ length: types.count }, (_, n) => ({ name: `c${n}`, type })),
+    ];
+    const constraints = { primary_key: { name: '', columns: ['id'] } };
+    const row = Object.fromEntries(columnsOf('').map(({ name }) => [name, name === 'id' ? 7 : value]));
+    const definition = { columns: columnsOf(types.from), constraints };
+    const loaded = await service.post(`/table/${table}/upload/json`, { table: definition, data: [row] });
+    assert.equal(loaded.status, 201, JSON.stringify(loaded.body).slice(0, 500));
+    return service.request('PUT', `/table/${table}`, {
+      body: JSON.stringify({ table: { columns: columnsOf(types.to), constraints, ...more } }),
+      headers: { 'content-type': 'application/json' },
+    });
+  };
+  const assertRefused = (answer: TestAnswer): void => {
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors?.map(({ code, key }) => [code, key]),
+      [['too-complex', { id: '7' }]],
+    );
+  };
+  const arrayOf = (count: number) => `{${Array(count).fill(1)}}`;
+  const documentOf = (count: number) => JSON.stringify(Array(count).fill(1));
+  const words = Array.from({ length: 20_000 }, (_, n) => `w${n.toString(36)}`);
+  const indexOf = (count: number) => ({
+    indexes: [
+      {
+        name: '',
+        method: 'gin',
+        columns: Array.from({ length: count }, (_, n) => ({ column: `c${n}` })),
+      },
+    ],
+  });
+
+  test('many arrays that are read as jsonb[] are refused, and few are not', async () => {
+    assertRefused(await put('arrays', { from: 'text', to: 'jsonb[]', count: 25 }, arrayOf(20_000)));
+    assert.equal(
+      (await put('few_arrays', { from: 'text', to: 'jsonb[]', count: 2 }, arrayOf(10_000))).status,
+      200,
+    );
+  });
+
+  test('many documents are refused, and two are not', async () => {
+    assertRefused(await put('documents', { from: 'text', to: 'jsonb', count: 20 }, documentOf(200_000)));
+    assert.equal(
+      (await put('two', { from: 'text', to: 'jsonb', count: 2 }, documentOf(100_000))).status,
+      200,
+    );
+  });
+
+  test('values whose parts one index sorts are refused', async () => {
+    const types = { from: 'jsonb', to: 'jsonb', count: 8 };
+    assertRefused(await put('sorted', types, words, indexOf(8)));
+    assert.equal((await put('one_sorted', { ...types, count: 1 }, words, indexOf(1))).status, 200);
+  });
+
+  test('many short values are converted', async () => {
+    const types = { from: 'text', to: 'jsonb', count: 100 };
+    assert.equal((await put('short_documents', types, '{"a": [1, "b"], "c": 1.5e-5}')).status, 200);
+    const numbers = { from: 'text', to: 'numeric[]', count: 100 };
+    assert.equal((await put('short_numbers', numbers, '{1.5,-3}')).status, 200);
+  });
+});

@@ -152,6 +152,15 @@ test('an array that another client has stored with more elements is not written 
     'limit-exceeded',
   );
   assert.ok(detail.includes('"a"'), detail);
+  await service.database.pool.query(
+    `CREATE TABLE many_stored AS SELECT a, a AS b, a AS c FROM (SELECT array_agg(point(1, 1)) AS a FROM generate_series(1, 150000)) AS s`,
+  );
+  const columns = ['a', 'b', 'c'].map((name) => ({ name, type: 'text', is_nullable: true }));
+  const together = await send(() => change('many_stored', { columns }), 128);
+  assert.match(
+    assertProblem(together, 413, 'limit-exceeded').detail,
+    /the columns "a", "b", "c" have too many/,
+  );
 });
 
 suite('expressions that take long for each element', () => {

@@ -18,15 +18,23 @@ export async function admitElements(
   relation: string,
   changes: TypeChange[],
 ): Promise<void> {
-  for (const { from } of changes) {
-    const most = mostElements(from.type);
-    if (most === undefined) continue;
-    const { rows } = await client.query<{ isOver: boolean }>(
-      `SELECT EXISTS (SELECT FROM ${relation} WHERE cardinality(${quoteIdentifier(from.name)}) > ${most}) AS "isOver"`,
-    );
-    const what = `A value of the column "${from.name}" has too many elements to change its type`;
-    if (rows[0]!.isOver) throw limitExceeded(what, most, 'elements', 'Shorten the array first.');
-  }
+  const long = changes.flatMap(({ from: { name, type } }) => {
+    const most = mostElements(type);
+    return most === undefined ? [] : { name, most };
+  });
+  if (long.length === 0) return;
+  // PostgreSQL frees nothing between the arrays of a row.
+  const shares = long.map(
+    ({ name, most }) => `coalesce(cardinality(${quoteIdentifier(name)}), 0) / ${most}::float8`,
+  );
+  const { rows } = await client.query<{ isOver: boolean }>(
+    `SELECT EXISTS (SELECT FROM ${relation} WHERE ${shares.join(' + ')} > 1) AS "isOver"`,
+  );
+  const names = long.slice(0, 5).map(({ name }) => `"${name}"`);
+  if (long.length > names.length) names.push('…');
+  const what = `The values of a row in ${long.length === 1 ? 'the column' : 'the columns'} ${names.join(', ')} have too many elements to change their types`;
+  const most = Math.min(...long.map((column) => column.most));
+  if (rows[0]!.isOver) throw limitExceeded(what, most, 'elements', 'Shorten the arrays first.');
 }
 
 /** Returns how many elements an array may have so that PostgreSQL can write it as text; undefined: it is not an array, or its elements take little. */

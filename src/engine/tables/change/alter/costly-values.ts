@@ -92,7 +92,7 @@ const DIGITS_OF_EXPONENT = 131_072;
 const DIGITS_OF_SHORT_EXPONENT = 128;
 const MOST_DIGITS = 16 * 1024 * 1024;
 const EXPONENT = String.raw`[0-9._"\\][eE]["\\_+-]*[0-9]`;
-const LONG_EXPONENT = String.raw`${EXPONENT}["\\_0-9]{2}|\\u`;
+export const LONG_EXPONENT: string = String.raw`${EXPONENT}["\\_0-9]{2}|\\u`;
 /** The maximum number of units is a quarter of that of uploads, because PostgreSQL reads a value several times (to check, compare and convert it) and keeps its texts meanwhile. */
 const MOST_UNITS_HERE = MOST_UNITS / 4;
 
@@ -103,22 +103,20 @@ function isCheap(text: string, cost: ReadingCost): string {
   if (cost.hasZones)
     ofAll.push(`${text} !~ ${quoteLiteral(String.raw`[[:alpha:]>]{2}["\\]*[-+]?["\\]*[0-9]`)}`);
   if (cost.hasPatterns) ofAll.push(`${text} !~ ${quoteLiteral(String.raw`like_regex|\\`)}`);
-  const structure = cost.isJson
-    ? `regexp_replace(${text}, ${quoteLiteral(String.raw`"(?:[^"\\]|\\.)*"`)}, '', 'g')`
-    : text;
+  const counts = countsOf(cost, text);
   const hasFewDigits = cost.hasNumbers
     ? `regexp_count(${text}, ${quoteLiteral(LONG_EXPONENT)}) <= ${MOST_DIGITS / 2 / DIGITS_OF_EXPONENT}`
     : 'true';
   return `(${ofAll.join(' AND ')} AND CASE WHEN octet_length(${text}) <= ${SHORT_BYTES} THEN true
   WHEN octet_length(${text}) <= ${bytesAlwaysCheap(cost)} AND ${hasFewDigits} THEN true ELSE
-  (SELECT ${limitsOf(cost).join(' AND ')} FROM (SELECT ${structure} AS s, octet_length(${text})::float8 AS bytes OFFSET 0) AS x) END)`;
+  (SELECT ${limitsOf(cost, counts).join(' AND ')} FROM (SELECT ${counts.structure} AS s, octet_length(${text})::float8 AS bytes OFFSET 0) AS x) END)`;
 }
 
 /**
  * Returns up to how many bytes a text is within all limits whatever it contains, if its long exponents make at most half of the digits. These are 43 KB
  * for `jsonb`. To count the parts of a text takes ten times as long as to read it.
  */
-function bytesAlwaysCheap(cost: ReadingCost): number {
+export function bytesAlwaysCheap(cost: ReadingCost): number {
   const { objectUnits, bracketUnits, unitsPerByte, mostBytes, partDigits, hasXml } = cost;
   const partUnits = cost.partUnits + cost.elementUnits;
   const { keyTime, partTime, wordTime, textTime } = cost;
@@ -134,14 +132,26 @@ function bytesAlwaysCheap(cost: ReadingCost): number {
   return Math.floor(most);
 }
 
-/** Returns the conditions for a longer text: `x.s` is the text, of JSON without strings, and `x.bytes` its length. */
-function limitsOf(cost: ReadingCost): string[] {
-  const { partUnits, objectUnits, bracketUnits, elementUnits, unitsPerByte, mostBytes, partDigits } = cost;
+/** SQL of what a text has: `x.s` is its structure, and `x.bytes` its length. */
+interface Counts {
+  /** The text, of JSON without strings. */
+  structure: string;
+  units: string;
+  /** The comparisons of a sort in the worst order. */
+  sorting: string;
+  digits: string;
+}
+
+/** The limits of the counts. */
+export const mostCounts = { units: MOST_UNITS_HERE, sorting: MOST_PAIRS, digits: MOST_DIGITS };
+
+export function countsOf(cost: ReadingCost, text: string): Counts {
+  const { partUnits, objectUnits, bracketUnits, elementUnits, unitsPerByte, partDigits } = cost;
   const { keyTime, partTime, wordTime, textTime } = cost;
+  const structure = cost.isJson
+    ? `regexp_replace(${text}, ${quoteLiteral(String.raw`"(?:[^"\\]|\\.)*"`)}, '', 'g')`
+    : text;
   const count = (pattern: string) => `regexp_count(x.s, ${quoteLiteral(pattern)})::float8`;
-  // A regular expression takes a microsecond for each place that it finds, and the table may be locked for readers meanwhile.
-  const countOf = (...texts: string[]) =>
-    `(${texts.map((text) => `(octet_length(x.s) - octet_length(replace(x.s, ${quoteLiteral(text)}, ''))) / ${text.length}::float8`).join(' + ')})`;
   // The comparisons of a sort in the worst order, as sort-cost.ts counts them.
   const pairs = (number: string) => `${number} * (${number} + x.bytes / 32)`;
   const sum = (terms: [factor: number, of: () => string][]) =>
@@ -168,12 +178,22 @@ function limitsOf(cost: ReadingCost): string[] {
     [cost.hasNumbers ? DIGITS_OF_SHORT_EXPONENT : 0, () => count(EXPONENT)],
     [partDigits, () => `(${commas()} + 1)`],
   ]);
+  return { structure, units: `greatest(${units}, x.bytes * ${unitsPerByte})`, sorting, digits };
+}
+
+/** Returns the conditions for a longer text. */
+function limitsOf(cost: ReadingCost, { units, sorting, digits }: Counts): string[] {
   return [
-    `x.bytes <= ${Math.min(mostBytes, MOST_UNITS_HERE / unitsPerByte)}`,
-    `${units} <= ${MOST_UNITS_HERE} AND ${sorting} <= ${MOST_PAIRS} AND ${digits} <= ${MOST_DIGITS}`,
+    `x.bytes <= ${Math.min(cost.mostBytes, MOST_UNITS_HERE / cost.unitsPerByte)}`,
+    `${units} <= ${mostCounts.units} AND ${sorting} <= ${mostCounts.sorting} AND ${digits} <= ${mostCounts.digits}`,
     // The limits of xml-cost.ts for one element apply to the whole text.
     ...(cost.hasXml
       ? [`(x.bytes <= 4096 OR ${countOf('<!')} = 0 AND ${countOf('=')} <= 4096 AND ${countOf('<')} <= 50000)`]
       : []),
   ];
+}
+
+/** SQL for how often the text has these texts. A regular expression takes a microsecond for each place that it finds, and the table may be locked for readers meanwhile. */
+function countOf(...texts: string[]): string {
+  return `(${texts.map((text) => `(octet_length(x.s) - octet_length(replace(x.s, ${quoteLiteral(text)}, ''))) / ${text.length}::float8`).join(' + ')})`;
 }

@@ -32,6 +32,7 @@ import { findBrokenRows, type NewRule } from '../broken-rows.ts';
 import { changedMeanwhile } from '../found-table.ts';
 import { readNamedRows } from '../named-rows.ts';
 import { type Change, locks, mergeStatements } from './change.ts';
+import { findCostlyRows } from './costly-rows.ts';
 import { findCostlyValues } from './costly-values.ts';
 import { differencesAfter } from './diff-definition.ts';
 import { matchColumns } from './match-columns.ts';
@@ -197,6 +198,10 @@ class Run {
       await this.#limitTime();
       await findCostlyValues(this.#client, rows, column, problems);
     }
+    problems.throwIfAny();
+    if (costly.length === 1) return;
+    await this.#limitTime();
+    await findCostlyRows(this.#client, rows, costly, problems);
     problems.throwIfAny();
   }
 
